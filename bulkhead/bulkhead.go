@@ -1,0 +1,79 @@
+package bulkhead
+
+import (
+	"context"
+	"time"
+
+	"github.com/tenantgate/tenantgate/internal/slots"
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// Config configures a [Bulkhead].
+type Config struct {
+	// Capacity is how many requests may run at once, 1 or more.
+	Capacity int
+	// Tiers is required. Share is the most a tenant may hold; Ceiling is ignored.
+	Tiers *tenant.Tiers
+	// MaxQueue bounds the waiters of one tenant. 0: 100. Negative: nobody may wait.
+	MaxQueue int
+	// MaxWaiting bounds the waiters of all tenants together. Where it is reached, the newest waiter of the tenant with
+	// the most waiters for its share makes room, so that a flood cannot crowd out a light tenant. 0: 1000. Negative:
+	// nobody may wait.
+	MaxWaiting int
+	// MaxWait bounds a wait. 0: 5 s. Negative: only the deadline of the request's context does.
+	MaxWait time.Duration
+}
+
+// Bulkhead caps each tenant at its share. It guarantees that no tenant ever holds more; the price is that slots stay
+// idle while requests wait for their own share. All methods may be called concurrently. The zero Bulkhead is not
+// usable.
+type Bulkhead struct{ pool *slots.Pool }
+
+// New returns a bulkhead. The error names every wrong setting, and every tier without a share. It watches cfg.Tiers until
+// Close.
+func New(cfg Config) (*Bulkhead, error) {
+	pool, err := slots.NewPool(slots.Settings{
+		Package: "bulkhead", Rule: slots.Hard, Capacity: cfg.Capacity, Tiers: cfg.Tiers,
+		MaxQueue: cfg.MaxQueue, MaxWaiting: cfg.MaxWaiting, MaxWait: cfg.MaxWait,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Bulkhead{pool}, nil
+}
+
+// Acquire takes a slot for t, and waits for it if need be. Call release when the work is done; calling it again does
+// nothing. Without a slot, the error is one of
+//
+//   - a *[tenant.Refusal]: tenant.ReasonShare where the tenant's own queue is full or it waited too long while it held
+//     its share, tenant.ReasonCapacity where the others were in its way, tenant.ReasonClosing. RetryAfter estimates how
+//     long the tenant's queue takes. Where ctx's deadline was what bounded the wait, it also matches
+//     context.DeadlineExceeded;
+//   - ctx.Err() where ctx was cancelled;
+//   - [tenant.ErrInvalidID].
+//
+// One request must not take two slots of one pool: at full capacity it would wait for itself.
+func (b *Bulkhead) Acquire(ctx context.Context, t tenant.Tenant) (release func(), err error) {
+	return b.pool.Acquire(ctx, t)
+}
+
+// TryAcquire takes a slot for t if t may have one now, without waiting. release is nil where ok is false.
+func (b *Bulkhead) TryAcquire(t tenant.Tenant) (release func(), ok bool) { return b.pool.TryAcquire(t) }
+
+// Resize changes the capacity; 1 or more. Where more than the new capacity is held, nobody is interrupted: slots are
+// granted again once enough were released.
+func (b *Bulkhead) Resize(capacity int) error { return b.pool.Resize(capacity) }
+
+// Stats returns what is held and waits, at one instant. It lists every tenant seen in the last ten seconds.
+func (b *Bulkhead) Stats() tenant.SlotStats { return b.pool.Stats() }
+
+// TierOf returns the name of the tier that applies to t, given the assertions seen of it lately.
+func (b *Bulkhead) TierOf(t tenant.Tenant) string { return b.pool.TierOf(t) }
+
+// Drain refuses every new Acquire (tenant.ReasonClosing), for good, and waits until nothing waits or is held: then it
+// returns nil. Where ctx ends first it returns ctx.Err(); who waits or holds by then is left alone.
+func (b *Bulkhead) Drain(ctx context.Context) error { return b.pool.Drain(ctx) }
+
+// Close refuses every new Acquire and answers all waiters (tenant.ReasonClosing). Slots that are held stay held until
+// they are released. Close may be called more than once.
+func (b *Bulkhead) Close() { b.pool.Close() }

@@ -1,0 +1,79 @@
+package fairslots
+
+import (
+	"context"
+	"time"
+
+	"github.com/tenantgate/tenantgate/internal/slots"
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// Config configures a [Pool].
+type Config struct {
+	// Capacity is how many requests may run at once, 1 or more.
+	Capacity int
+	// Tiers is required. Share is what a tenant is sure of, Ceiling the most it may hold.
+	Tiers *tenant.Tiers
+	// MaxQueue bounds the waiters of one tenant. 0: 100. Negative: nobody may wait.
+	MaxQueue int
+	// MaxWaiting bounds the waiters of all tenants together. Where it is reached, the newest waiter of the tenant with
+	// the most waiters for its share makes room, so that a flood cannot crowd out a light tenant. 0: 1000. Negative:
+	// nobody may wait.
+	MaxWaiting int
+	// MaxWait bounds a wait. 0: 5 s. Negative: only the deadline of the request's context does.
+	MaxWait time.Duration
+}
+
+// Pool is a work-conserving pool of slots. It guarantees the rule of the package comment at every grant; the price is
+// that a tenant may hold more than its share while another's request arrives, which then waits until the first slot is
+// released. All methods may be called concurrently. The zero Pool is not usable.
+type Pool struct{ pool *slots.Pool }
+
+// New returns a pool. The error names every wrong setting, and every tier without a share. It watches cfg.Tiers until
+// Close.
+func New(cfg Config) (*Pool, error) {
+	pool, err := slots.NewPool(slots.Settings{
+		Package: "fairslots", Rule: slots.Fair, Capacity: cfg.Capacity, Tiers: cfg.Tiers,
+		MaxQueue: cfg.MaxQueue, MaxWaiting: cfg.MaxWaiting, MaxWait: cfg.MaxWait,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Pool{pool}, nil
+}
+
+// Acquire takes a slot for t, and waits for it if need be. Call release when the work is done; calling it again does
+// nothing. Without a slot, the error is one of
+//
+//   - a *[tenant.Refusal]: tenant.ReasonShare where the tenant's own queue is full or it waited too long while it held
+//     its share, tenant.ReasonCapacity where the others were in its way, tenant.ReasonClosing. RetryAfter estimates how
+//     long the tenant's queue takes. Where ctx's deadline was what bounded the wait, it also matches
+//     context.DeadlineExceeded;
+//   - ctx.Err() where ctx was cancelled;
+//   - [tenant.ErrInvalidID].
+//
+// One request must not take two slots of one pool: at full capacity it would wait for itself.
+func (p *Pool) Acquire(ctx context.Context, t tenant.Tenant) (release func(), err error) {
+	return p.pool.Acquire(ctx, t)
+}
+
+// TryAcquire takes a slot for t if t may have one now, without waiting. release is nil where ok is false.
+func (p *Pool) TryAcquire(t tenant.Tenant) (release func(), ok bool) { return p.pool.TryAcquire(t) }
+
+// Resize changes the capacity; 1 or more. Where more than the new capacity is held, nobody is interrupted: slots are
+// granted again once enough were released.
+func (p *Pool) Resize(capacity int) error { return p.pool.Resize(capacity) }
+
+// Stats returns what is held and waits, at one instant. It lists every tenant seen in the last ten seconds.
+func (p *Pool) Stats() tenant.SlotStats { return p.pool.Stats() }
+
+// TierOf returns the name of the tier that applies to t, given the assertions seen of it lately.
+func (p *Pool) TierOf(t tenant.Tenant) string { return p.pool.TierOf(t) }
+
+// Drain refuses every new Acquire (tenant.ReasonClosing), for good, and waits until nothing waits or is held: then it
+// returns nil. Where ctx ends first it returns ctx.Err(); who waits or holds by then is left alone.
+func (p *Pool) Drain(ctx context.Context) error { return p.pool.Drain(ctx) }
+
+// Close refuses every new Acquire and answers all waiters (tenant.ReasonClosing). Slots that are held stay held until
+// they are released. Close may be called more than once.
+func (p *Pool) Close() { p.pool.Close() }

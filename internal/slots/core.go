@@ -1,0 +1,219 @@
+package slots
+
+import (
+	"math"
+
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// Times are nanoseconds on any clock that does not go back; the account of service is kept in seconds.
+const (
+	second = 1e9
+
+	// creditSeconds is how much service a tenant that was idle may be behind the virtual clock, where the active shares
+	// fit the capacity.
+	creditSeconds = 0.1
+	// aheadSeconds is how far a tenant's own past may put it ahead of the virtual clock.
+	aheadSeconds = 1.0
+	// forgetAfter is how long an idle tenant is remembered, and how long it takes to live its past down.
+	forgetAfter = 10 * second
+	// tenantWeight and poolWeight are what the newest holding time counts in the averages.
+	tenantWeight = 0.2
+	poolWeight   = 0.05
+)
+
+// Config configures a [Core].
+type Config struct {
+	Rule     Rule
+	Capacity int
+	Tiers    *tenant.Tiers
+	// MaxQueue bounds the waiters of a tenant, MaxWaiting those of all. 0: nobody may wait.
+	MaxQueue, MaxWaiting int
+	// MaxWait bounds a wait, in nanoseconds. 0: unbounded.
+	MaxWait int64
+}
+
+// Core decides who holds a slot. It is not safe for concurrent use.
+type Core struct {
+	rule                 Rule
+	tiers                *tenant.Tiers
+	maxQueue, maxWaiting int
+	maxWait              int64
+
+	now      int64
+	capacity int
+	inUse    int // the sum over all lanes, as is queue.len
+	closing  bool
+
+	lanes   map[string]*lane
+	peak    int           // most lanes since the map was last made anew
+	ready   laneHeap      // lanes with a waiter that may run, the first to run first
+	longest laneHeap      // lanes with a waiter, the longest queue for its share first
+	queue   list[Request] // all waiters, oldest first
+	idle    list[lane]    // lanes that neither hold nor wait, longest idle first
+
+	virtual      float64 // the largest tag that was granted
+	hold         float64 // average holding time of all tenants, in seconds; negative: no history
+	activeShares int     // of the lanes that hold or wait
+	grants       uint64
+	passes       uint64
+	births       uint64
+
+	decided []*Request // granted or refused since the last Decided, but for what the call itself answered
+}
+
+// New returns a core without tenants.
+func New(cfg Config) *Core {
+	c := &Core{
+		rule: cfg.Rule, tiers: cfg.Tiers, capacity: cfg.Capacity,
+		maxQueue: cfg.MaxQueue, maxWaiting: cfg.MaxWaiting, maxWait: cfg.MaxWait,
+		lanes: map[string]*lane{},
+		hold:  -1,
+	}
+	c.ready = laneHeap{before: c.before, place: func(l *lane) *int { return &l.inReady }}
+	c.longest = laneHeap{before: longer, place: func(l *lane) *int { return &l.inLongest }}
+	c.queue.of = func(r *Request) *links[Request] { return &r.inQueue }
+	c.idle.of = func(l *lane) *links[lane] { return &l.idle }
+	return c
+}
+
+// Enter takes r, of tenant t, in: it is Granted at once, Waiting, or Refused.
+func (c *Core) Enter(now int64, r *Request, t tenant.Tenant) {
+	c.advance(now)
+	if c.closing {
+		r.State, r.Reason, r.Tier, r.RetryAfter = Refused, tenant.ReasonClosing, c.tiers.For(t).Name, 0
+		return
+	}
+	l := c.laneOf(t)
+	c.begin(l)
+	if c.inUse < c.capacity && l.inUse < c.limit(l) { // then nobody who may run waits, of this lane neither
+		c.grantTo(l, r)
+		return
+	}
+	if reason := c.makeRoom(l); reason != tenant.ReasonNone {
+		c.refuse(l, r, reason)
+		c.rest(l)
+		return
+	}
+	c.enqueue(l, r)
+	c.update(l)
+}
+
+// TryEnter is Enter for a request that does not wait: it is Granted, or nothing happened and TryEnter returns false.
+func (c *Core) TryEnter(now int64, r *Request, t tenant.Tenant) bool {
+	c.advance(now)
+	if c.closing {
+		return false
+	}
+	l := c.laneOf(t)
+	if c.inUse >= c.capacity || l.inUse >= c.limit(l) {
+		return false
+	}
+	c.begin(l)
+	c.grantTo(l, r)
+	return true
+}
+
+// Leave ends r: a waiter leaves the queue, a holder gives its slot back. It does nothing to a request that is done.
+func (c *Core) Leave(now int64, r *Request) {
+	c.advance(now)
+	l := r.lane
+	switch r.State {
+	case Waiting:
+		c.unqueue(r)
+	case Granted:
+		l.inUse--
+		c.inUse--
+		c.settle(l, r)
+	default:
+		return
+	}
+	r.State, r.lane = Done, nil
+	c.update(l)
+	c.rest(l)
+	c.dispatch()
+}
+
+// Expire is Leave for a request that has no time left to wait: it is Refused, a slot that it got meanwhile is given
+// back.
+func (c *Core) Expire(now int64, r *Request) {
+	l := r.lane
+	reason := c.overdue(l)
+	c.Leave(now, r)
+	c.refuse(l, r, reason)
+}
+
+// Refuse is Enter for a request that had no time left when it came: it is Refused.
+func (c *Core) Refuse(now int64, r *Request, t tenant.Tenant) {
+	c.advance(now)
+	l := c.laneOf(t)
+	c.refuse(l, r, c.overdue(l))
+}
+
+// Resize changes the capacity. What is held beyond the new one drains.
+func (c *Core) Resize(now int64, capacity int) {
+	c.advance(now)
+	c.capacity = capacity
+	c.rebuild()
+	c.dispatch()
+}
+
+// Retune gives the tenant called id, or with an empty id all of them, the tier that the catalogue says now.
+func (c *Core) Retune(now int64, id string) {
+	c.advance(now)
+	if id == "" {
+		for _, l := range c.lanes {
+			c.adopt(l)
+		}
+		c.rebuild()
+	} else if l, ok := c.lanes[id]; ok {
+		c.adopt(l)
+		c.update(l)
+	}
+	c.dispatch()
+}
+
+// Tick refuses the waiters that waited too long, and forgets the tenants that were idle long enough.
+func (c *Core) Tick(now int64) {
+	c.advance(now)
+	for c.maxWait > 0 && c.queue.head != nil && c.queue.head.arrived+c.maxWait <= c.now {
+		r := c.queue.head
+		c.expel(r, c.overdue(r.lane))
+		c.decided = append(c.decided, r)
+	}
+	c.dispatch()
+	c.forget(math.MaxInt)
+}
+
+// Next is when Tick has something to do. ok is false where it never has as things are.
+func (c *Core) Next() (at int64, ok bool) {
+	at = math.MaxInt64
+	if c.maxWait > 0 && c.queue.head != nil {
+		at = c.queue.head.arrived + c.maxWait
+	}
+	if c.idle.head != nil && !c.closing {
+		at = min(at, c.idle.head.idleSince+forgetAfter)
+	}
+	return at, at != math.MaxInt64
+}
+
+// Drain refuses every request that enters from now on. Waiters still get their slots.
+func (c *Core) Drain() { c.closing = true }
+
+// Close is Drain, and refuses all waiters.
+func (c *Core) Close() {
+	c.closing = true
+	for r := c.queue.head; r != nil; r = c.queue.head {
+		c.expel(r, tenant.ReasonClosing)
+		c.decided = append(c.decided, r)
+	}
+}
+
+// Decided calls f for each request that was granted or refused by another call than its own, and forgets them.
+func (c *Core) Decided(f func(*Request)) {
+	for i, r := range c.decided {
+		c.decided[i] = nil
+		f(r)
+	}
+	c.decided = c.decided[:0]
+}

@@ -1,0 +1,260 @@
+package slots
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// twin is a request in the core and in the model.
+type twin struct {
+	core  *Request
+	model *modelRequest
+	id    string
+}
+
+// machine runs the core and the model side by side.
+type machine struct {
+	core  *Core
+	model *model
+	tiers *tenant.Tiers
+	now   int64
+	all   []*twin // requests that wait or hold
+	of    map[*Request]*twin
+	lanes map[string]*lane // the core's, before the operation
+}
+
+func newMachine(t *rapid.T) *machine {
+	tiers, err := tenant.NewTiers("s1",
+		tenant.Tier{Name: "s1", Share: 1}, tenant.Tier{Name: "s2", Share: 2, Ceiling: 3},
+		tenant.Tier{Name: "s3", Share: 3, Ceiling: 3}, tenant.Tier{Name: "s7", Share: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{
+		Rule:       rapid.SampledFrom([]Rule{Fair, Hard}).Draw(t, "rule"),
+		Capacity:   rapid.IntRange(1, 8).Draw(t, "capacity"),
+		Tiers:      tiers,
+		MaxQueue:   rapid.SampledFrom([]int{0, 1, 3, 100}).Draw(t, "maxQueue"),
+		MaxWaiting: rapid.SampledFrom([]int{0, 4, 9, 1000}).Draw(t, "maxWaiting"),
+		MaxWait:    rapid.SampledFrom([]int64{0, 50 * ms, 5000 * ms}).Draw(t, "maxWait"),
+	}
+	m := &machine{core: New(cfg), model: newModel(cfg), tiers: tiers, of: map[*Request]*twin{}}
+	if _, err := tiers.Watch(m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (m *machine) CheckTier(tenant.Tier) error { return nil }
+
+func (m *machine) TierChanged(id string) {
+	m.core.Retune(m.now, id)
+	m.step()
+	m.model.dispatch()
+}
+
+// step moves the model to the machine's time, before the model's part of an operation.
+func (m *machine) step() {
+	m.model.step(m.now)
+	m.model.forget(func(id string) bool { return m.core.lanes[id] == m.lanes[id] })
+}
+
+func drawID(t *rapid.T) string { return fmt.Sprint("t", rapid.IntRange(0, 6).Draw(t, "tenant")) }
+
+func (m *machine) drawTwin(t *rapid.T) *twin {
+	if len(m.all) == 0 {
+		t.Skip("nobody waits or holds")
+	}
+	return m.all[rapid.IntRange(0, len(m.all)-1).Draw(t, "request")]
+}
+
+func (m *machine) enter(t *rapid.T, try bool) {
+	who := tenant.Tenant{ID: drawID(t), Tier: rapid.SampledFrom([]string{"", "s1", "s2", "s3", "s7"}).Draw(t, "tier")}
+	w := &twin{core: &Request{}, model: &modelRequest{}, id: who.ID}
+	m.of[w.core] = w
+	if try {
+		m.core.TryEnter(m.now, w.core, who)
+	} else {
+		m.core.Enter(m.now, w.core, who)
+	}
+	m.step()
+	m.model.enter(w.model, who, try)
+	m.all = append(m.all, w)
+}
+
+func (m *machine) actions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"enter":  func(t *rapid.T) { m.enter(t, false) },
+		"enter2": func(t *rapid.T) { m.enter(t, false) },
+		"try":    func(t *rapid.T) { m.enter(t, true) },
+		"leave": func(t *rapid.T) {
+			w := m.drawTwin(t)
+			m.core.Leave(m.now, w.core)
+			m.step()
+			m.model.leave(w.model)
+		},
+		"expire": func(t *rapid.T) {
+			w := m.drawTwin(t)
+			m.core.Expire(m.now, w.core)
+			m.step()
+			reason := m.model.overdue(w.model.of)
+			m.model.leave(w.model)
+			w.model.state, w.model.reason = Refused, reason
+		},
+		"wait": func(t *rapid.T) {
+			m.now += rapid.SampledFrom([]int64{1, ms, 20 * ms, 60 * ms, 900 * ms, 2500 * ms, 8000 * ms, 11_000 * ms}).Draw(t, "for")
+		},
+		"tick": func(t *rapid.T) {
+			m.core.Tick(m.now)
+			m.step()
+			for len(m.model.waiting) > 0 && m.model.maxWait > 0 && m.model.waiting[0].arrived+m.model.maxWait <= m.now {
+				m.model.refuse(m.model.waiting[0], m.model.overdue(m.model.waiting[0].of))
+			}
+			m.step()
+			m.model.dispatch()
+		},
+		"resize": func(t *rapid.T) {
+			n := rapid.IntRange(1, 8).Draw(t, "capacity")
+			m.core.Resize(m.now, n)
+			m.step()
+			m.model.capacity = n
+			m.model.dispatch()
+		},
+		"assign": func(t *rapid.T) {
+			if err := m.tiers.Assign(drawID(t), rapid.SampledFrom([]string{"s1", "s2", "s3", "s7"}).Draw(t, "tier")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"unassign": func(t *rapid.T) { m.tiers.Unassign(drawID(t)) },
+		"define": func(t *rapid.T) {
+			share := rapid.IntRange(1, 6).Draw(t, "share")
+			tier := tenant.Tier{Name: rapid.SampledFrom([]string{"s1", "s2", "s7"}).Draw(t, "tier"), Share: share}
+			if rapid.Bool().Draw(t, "capped") {
+				tier.Ceiling = share + rapid.IntRange(0, 3).Draw(t, "more")
+			}
+			if err := m.tiers.Define(tier); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"close": func(t *rapid.T) {
+			if rapid.IntRange(0, 20).Draw(t, "really") > 0 {
+				t.Skip("rarely")
+			}
+			m.core.Close()
+			m.model.closing = true
+			for len(m.model.waiting) > 0 {
+				m.model.refuse(m.model.waiting[0], tenant.ReasonClosing)
+			}
+			m.step()
+		},
+	}
+}
+
+// check compares what the two decided, and looks at the core's own sums and order.
+func (m *machine) check(t *rapid.T) {
+	var got, want []*twin
+	m.core.Decided(func(r *Request) { got = append(got, m.of[r]) })
+	for _, r := range m.model.decided {
+		i := slices.IndexFunc(m.all, func(w *twin) bool { return w.model == r })
+		want = append(want, m.all[i])
+	}
+	m.model.decided = nil
+	if !slices.Equal(got, want) {
+		t.Fatalf("decided about %s, want %s", names(got), names(want))
+	}
+	for _, w := range m.all {
+		if w.core.State != w.model.state || w.core.State == Refused && w.core.Reason != w.model.reason {
+			t.Fatalf("a request of %s is in state %d (%q), want %d (%q)", w.id, w.core.State, w.core.Reason, w.model.state, w.model.reason)
+		}
+	}
+	m.all = slices.DeleteFunc(m.all, func(w *twin) bool {
+		done := w.core.State == Done || w.core.State == Refused
+		if done {
+			delete(m.of, w.core)
+		}
+		return done
+	})
+	for _, known := range m.model.tenants {
+		if m.core.lanes[known.id] == nil {
+			t.Fatalf("%s is forgotten too early", known.id)
+		}
+	}
+	m.lanes = maps.Clone(m.core.lanes)
+	m.checkSums(t)
+}
+
+func names(ws []*twin) (out []string) {
+	for _, w := range ws {
+		out = append(out, fmt.Sprintf("%s(%d)", w.id, w.core.State))
+	}
+	return out
+}
+
+// checkSums checks what must hold of the core at any moment, whatever the rule.
+func (m *machine) checkSums(t *rapid.T) {
+	c := m.core
+	inUse, waiting, active, idle := 0, 0, 0, 0
+	for id, l := range c.lanes {
+		if l.inUse < 0 || l.active != (l.inUse > 0 || l.queue.len > 0) {
+			t.Fatalf("%s: %d in use, %d waiting, active %v", id, l.inUse, l.queue.len, l.active)
+		}
+		inUse += l.inUse
+		waiting += l.queue.len
+		if l.active {
+			active += l.share
+		} else {
+			idle++
+		}
+		if c.mayRun(l) && c.inUse < c.capacity {
+			t.Fatalf("%d of %d slots are in use while %s waits and may run", c.inUse, c.capacity, id)
+		}
+		if (l.inReady > 0) != c.mayRun(l) || (l.inLongest > 0) != (l.queue.len > 0) {
+			t.Fatalf("%s: places in the heaps are %d and %d with %d waiting, %d in use", id, l.inReady, l.inLongest, l.queue.len, l.inUse)
+		}
+	}
+	if inUse != c.inUse || waiting != c.queue.len || active != c.activeShares || idle != c.idle.len {
+		t.Fatalf("sums over the lanes: %d in use, %d waiting, %d active shares, %d idle; the core has %d, %d, %d, %d",
+			inUse, waiting, active, idle, c.inUse, c.queue.len, c.activeShares, c.idle.len)
+	}
+	for _, h := range []*laneHeap{&c.ready, &c.longest} {
+		for i, l := range h.lanes {
+			if *h.place(l) != i+1 || i > 0 && h.before(l, h.lanes[(i-1)/2]) {
+				t.Fatalf("the heap is out of order at %d", i)
+			}
+		}
+	}
+}
+
+// finish ends every request, as the end of any service does, and expects an empty core.
+func (m *machine) finish(t *rapid.T) {
+	for _, w := range slices.Clone(m.all) {
+		m.core.Leave(m.now, w.core)
+		m.core.Decided(func(*Request) {})
+	}
+	for _, w := range m.all {
+		m.core.Leave(m.now, w.core)
+	}
+	if !m.core.Idle() {
+		t.Fatalf("all requests left: %d in use, %d waiting", m.core.inUse, m.core.queue.len)
+	}
+	m.core.Tick(m.now + forgetAfter)
+	if n := len(m.core.lanes); n > 0 {
+		t.Fatalf("%d tenants are remembered after ten idle seconds", n)
+	}
+}
+
+func TestCore_DecidesAsTheModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(t)
+		actions := m.actions()
+		actions[""] = m.check
+		t.Repeat(actions)
+		m.finish(t)
+	})
+}
