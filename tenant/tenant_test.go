@@ -100,7 +100,9 @@ func TestTenant_DecodesItsClaims(t *testing.T) {
 }
 
 func TestAssertion_Merge(t *testing.T) {
-	says := func(tier string, second int64) tenant.Assertion { return tenant.Assertion{Tier: tier, AsOf: time.Unix(second, 0)} }
+	says := func(tier string, second int64) tenant.Assertion {
+		return tenant.Assertion{Tier: tier, AsOf: time.Unix(second, 0)}
+	}
 	undated := func(tier string) tenant.Assertion { return tenant.Assertion{Tier: tier} }
 	nothing := tenant.Assertion{}
 	tests := []struct {
@@ -135,7 +137,8 @@ func TestAssertion_LatestWinsInAnyOrder(t *testing.T) {
 		seconds := rapid.SliceOfNDistinct(rapid.Int64Range(-1e9, 4e9), 1, 12, rapid.ID[int64]).Draw(t, "seconds")
 		var known, latest tenant.Assertion
 		for _, s := range seconds {
-			next := tenant.Assertion{Tier: rapid.SampledFrom([]string{"", "free", "pro"}).Draw(t, "tier"), AsOf: time.Unix(s, 0)}
+			tier := rapid.SampledFrom([]string{"", "free", "pro"}).Draw(t, "tier")
+			next := tenant.Assertion{Tier: tier, AsOf: time.Unix(s, 0)}
 			known = known.Merge(next)
 			if next.Tier != "" && (latest.Tier == "" || next.AsOf.After(latest.AsOf)) {
 				latest = next
