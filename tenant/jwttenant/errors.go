@@ -1,0 +1,46 @@
+package jwttenant
+
+import (
+	"fmt"
+
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// The causes of a refusal are fixed texts, made once: nothing out of a token can get into them, and refusing costs no
+// memory.
+var (
+	errNoCredential = fmt.Errorf("%w: no bearer token", tenant.ErrNoCredential)
+
+	errTwoHeaders    = malformed("several Authorization headers")
+	errNotOneToken   = malformed("not exactly one token after Bearer")
+	errTwoTransports = malformed("a token in the header and another in the query")
+
+	errTooLong   = invalid("too long")
+	errSegments  = invalid("not three parts in base64url")
+	errJSON      = invalid("header or claims are not a JSON object in UTF-8")
+	errDuplicate = invalid("a name occurs twice in one JSON object")
+	errTooDeep   = invalid("JSON nested too deep")
+
+	errHeader    = invalid("alg, kid or typ of the header is not a proper text")
+	errCritical  = invalid("crit names extensions, and none are supported")
+	errIssuer    = invalid("iss is none of the issuers")
+	errAlgorithm = invalid("alg is none of the issuer's algorithms")
+	errType      = invalid("typ is not that of an access token")
+
+	errTime      = invalid("exp is missing, or exp, nbf or iat is not a number of seconds")
+	errExpired   = invalid("expired")
+	errTooEarly  = invalid("nbf or iat is in the future")
+	errAudience  = invalid("aud does not name this service")
+	errNotText   = invalid("sub or jti is not a text")
+	errProfile   = invalid("a claim that RFC 9068 requires is missing")
+	errKeyID     = invalid("unknown key ID")
+	errKey       = invalid("the key does not suit alg")
+	errSignature = invalid("wrong signature")
+
+	errNoTenant    = forbidden("the tenant claim is not a tenant ID")
+	errOtherTenant = forbidden("the issuer may not speak for this tenant")
+)
+
+func malformed(why string) error { return fmt.Errorf("%w: %s", tenant.ErrMalformed, why) }
+func invalid(why string) error   { return fmt.Errorf("%w: %s", tenant.ErrInvalid, why) }
+func forbidden(why string) error { return fmt.Errorf("%w: %s", tenant.ErrForbidden, why) }

@@ -1,0 +1,12 @@
+// Package jwttest mints tokens, for tests of services that find their tenants with package jwttenant.
+//
+// An [Issuer] has a key of its own, made anew each time. Give its [Issuer.Config] to the resolver under test in place of
+// the real issuer's, and it mints what the real one would:
+//
+//	issuer := jwttest.New(productionIssuer) // or jwttenant.Issuer{}, for one that is made up
+//	resolver, err := jwttenant.New(jwttenant.Config{Issuers: []jwttenant.Issuer{issuer.Config()}})
+//	...
+//	handler.ServeHTTP(w, issuer.Authorize(r, tenant.Tenant{ID: "acme", Tier: "pro"}))
+//
+// Tokens that must be refused come the same way: [Expired], or any claim set to what it should not be.
+package jwttest
