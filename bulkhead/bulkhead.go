@@ -70,6 +70,9 @@ func (b *Bulkhead) Stats() tenant.SlotStats { return b.pool.Stats() }
 // TierOf returns the name of the tier that applies to t, given the assertions seen of it lately.
 func (b *Bulkhead) TierOf(t tenant.Tenant) string { return b.pool.TierOf(t) }
 
+// Tiers returns the catalogue of Config.
+func (b *Bulkhead) Tiers() *tenant.Tiers { return b.pool.Tiers() }
+
 // Drain refuses every new Acquire (tenant.ReasonClosing), for good, and waits until nothing waits or is held: then it
 // returns nil. Where ctx ends first it returns ctx.Err(); who waits or holds by then is left alone.
 func (b *Bulkhead) Drain(ctx context.Context) error { return b.pool.Drain(ctx) }

@@ -70,6 +70,9 @@ func (p *Pool) Stats() tenant.SlotStats { return p.pool.Stats() }
 // TierOf returns the name of the tier that applies to t, given the assertions seen of it lately.
 func (p *Pool) TierOf(t tenant.Tenant) string { return p.pool.TierOf(t) }
 
+// Tiers returns the catalogue of Config.
+func (p *Pool) Tiers() *tenant.Tiers { return p.pool.Tiers() }
+
 // Drain refuses every new Acquire (tenant.ReasonClosing), for good, and waits until nothing waits or is held: then it
 // returns nil. Where ctx ends first it returns ctx.Err(); who waits or holds by then is left alone.
 func (p *Pool) Drain(ctx context.Context) error { return p.pool.Drain(ctx) }

@@ -176,6 +176,9 @@ func (p *Pool) TierOf(t tenant.Tenant) string {
 	return p.core.TierOf(t)
 }
 
+// Tiers returns the catalogue that the pool uses.
+func (p *Pool) Tiers() *tenant.Tiers { return p.tiers }
+
 // now is the time since the pool was made, on the monotonic clock.
 func (p *Pool) now() int64 { return int64(time.Since(p.start)) }
 
