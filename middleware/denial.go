@@ -1,0 +1,69 @@
+package middleware
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// denial is why a request is turned away by something else than a limit.
+type denial struct {
+	result    Result
+	reason    tenant.Reason
+	status    int    // 0: nobody is there to answer
+	challenge string // WWW-Authenticate (RFC 6750, section 3)
+	detail    string
+	wait      time.Duration // 0: no Retry-After
+	err       error         // not for the client
+}
+
+// denialFor says what err means for the client.
+func denialFor(r *http.Request, err error) *denial {
+	d := &denial{result: Unauthenticated, status: http.StatusUnauthorized, err: err}
+	switch {
+	case clientLeft(r, err):
+		d.result, d.status = Cancelled, 0
+	case errors.Is(err, tenant.ErrNoCredential):
+		d.challenge, d.detail = `Bearer`, "A credential is required."
+	case errors.Is(err, tenant.ErrMalformed):
+		d.status = http.StatusBadRequest
+		d.challenge, d.detail = `Bearer error="invalid_request"`, "The request must carry exactly one credential."
+	case errors.Is(err, tenant.ErrInvalid):
+		d.challenge, d.detail = `Bearer error="invalid_token"`, "The credential is not valid."
+	case errors.Is(err, tenant.ErrForbidden):
+		d.result, d.status = Forbidden, http.StatusForbidden
+		d.challenge, d.detail = `Bearer error="insufficient_scope"`, "The credential does not allow this."
+	case errors.Is(err, tenant.ErrUnavailable):
+		d.result, d.reason, d.status = Refused, tenant.ReasonUnavailable, http.StatusServiceUnavailable
+		d.detail, d.wait = "The credential cannot be checked at the moment.", time.Second
+		if says, ok := errors.AsType[interface {
+			error
+			RetryAfter() time.Duration
+		}](err); ok {
+			d.wait = max(1, says.RetryAfter())
+		}
+	default:
+		d.result, d.status = Failed, http.StatusInternalServerError
+	}
+	return d
+}
+
+// deny answers a request that is denied.
+func (g *Gate) deny(w http.ResponseWriter, r *http.Request, p *passage, d *denial) {
+	p.settle(d.result, d.reason, d.status, d.err)
+	if d.status == 0 {
+		return
+	}
+	body := problem{Title: http.StatusText(d.status), Status: d.status, Detail: d.detail, Reason: d.reason}
+	if d.challenge != "" {
+		w.Header().Set("WWW-Authenticate", d.challenge)
+	}
+	if d.wait > 0 {
+		body.Type, body.RetryAfter = typeCapacity, g.spread(ceilSeconds(d.wait))
+		w.Header().Set("Retry-After", strconv.FormatInt(body.RetryAfter, 10))
+	}
+	write(w, r, &body)
+}

@@ -1,0 +1,70 @@
+// Package middleware is the gate: net/http middleware that gives each request a tenant, takes its cost from the tenant's
+// limits, and lets it run once it has one of the service's slots.
+//
+//	find out who asks  ->  how often     ->  how many at once  ->  handler
+//	Gate.Tenant            Gate.Quota        Gate.Slots
+//	400, 401, 403, 503     429, 503          429, 503
+//
+// [New] makes a [Gate]. [Gate.Handler] is the whole chain; the pieces can be mounted one by one, in this order. Each is a
+// func(http.Handler) http.Handler, for a chi router's Use and for the standard library alike. What a request cannot be
+// refused for, it is not asked for: a gate without Config.Quota or Config.Slots leaves that piece out.
+//
+//   - [ChiPattern], [MuxPattern], [CheckCosts]: what an operation is called, before the request is routed.
+//   - [Outcome], Config.Observe: what became of a request, for access logs and traces.
+//   - [Release]: the slot back early, for streams and WebSockets.
+//   - The metrics: a Gate is a prometheus.Collector.
+//   - [Gate.Drain], [Gate.Close]: the end.
+//
+// # Answers
+//
+// Every answer to a request that quota judged says what the tenant has left ([RateHeaders]). A refusal is a problem
+// document (RFC 9457) with fixed texts, reason, tier, limit and retry_after:
+//
+//	the tenant's bucket is short, a calendar quota used up   429  tenant, window
+//	the operation costs more than the plan ever allows       429  plan         no Retry-After
+//	the bucket that all tenants share is short               429  global
+//	own queue full, or waited too long at the own share      429  share
+//	service full, or waited too long                         503  capacity     Config.CapacityStatus
+//	draining, closing                                        503  closing      Config.ClosingStatus
+//	the shared store is down, and the limiter fails closed   503  unavailable
+//
+// Retry-After is whole seconds, rounded up: a client that waits so long, alone, passes. A request without a usable tenant
+// gets a challenge as RFC 6750 has it. The cause of an error goes to Config.Observe and never to the client. A client
+// that left while it waited gets nothing. A refusal does not read the request's body.
+//
+// # A request that meets the gate again
+//
+// A gate that is mounted twice, or that a handler calls in process with its request's context, judges a request once: one
+// cost, one slot, one count. One call at a time runs on the request's slot; a second one at the same time takes a slot of
+// its own. A call without a credential is the tenant's whose request it is made in; a call of another tenant is a request
+// of its own. [Release], tenant.Detach and the end of the request end this.
+//
+// # Metrics
+//
+// Each name is there for the service, and as tenantgate_tenant_... with the label tenant for the first Config.TopTenants
+// tenants and "__other__". The totals are the sums, and have the requests whose tenant is not known besides. A tenant has
+// a series for each tier that it was on. All have the label gate, Config.Name.
+//
+//	tenantgate_requests_total           counter    tier, outcome ([Result]), reason: requests that are done
+//	tenantgate_in_flight_requests       gauge      requests that hold a slot; without slots, that run
+//	tenantgate_queued_requests          gauge      requests that wait for a slot
+//	tenantgate_slot_wait_seconds        histogram  how long they waited, in vain or not
+//	tenantgate_share_slots              gauge      shares of the tenants seen lately
+//
+// And of the service alone: tenantgate_capacity_slots, tenantgate_unknown_tiers_total,
+// tenantgate_ignored_tier_claims_total, tenantgate_tier_lookup_failures_total and tenantgate_refund_failures_total.
+//
+// # What to know about net/http
+//
+//   - http.Server.WriteTimeout runs while a request waits for a slot: it must be longer than the pool's MaxWait and the
+//     handler's time together, or the client gets no answer.
+//   - http.TimeoutHandler goes outside of the gate. Inside, it answers while the handler that it gave up goes on: then
+//     the slot is free and the work is not done.
+//   - CORS goes outside of the gate: a preflight carries no credential. See also Config.SkipPreflights.
+//   - Over HTTP/1, net/http notices that a client has left only once the request's body was read. One that left before
+//     waits until MaxWait. And net/http reads up to 256 KiB of an unread body before it sends an answer: set ReadTimeout.
+//   - http.Server.Shutdown does not end the requests that wait: call [Gate.Drain] first, or [Gate.Close].
+//   - A handler whose client reads slowly, or not at all, holds its slot meanwhile: set WriteTimeout.
+//
+// No ResponseWriter is wrapped: Flusher, Hijacker and http.ResponseController work as without the gate.
+package middleware

@@ -1,0 +1,90 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/tenantgate/tenantgate/quota"
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// judge asks quota about the request, unless it was asked before, and answers a refusal. It returns the request for the
+// next handler, and whether it passes.
+func (g *Gate) judge(w http.ResponseWriter, r *http.Request, p *passage) (*http.Request, bool) {
+	operation := quota.DefaultOperation
+	if g.cfg.Operation != nil {
+		operation = g.cfg.Operation(r)
+	}
+	root := p.root()
+	if !root.claimJudgement(operation) {
+		return r, true
+	}
+	d, err := g.cfg.Quota.Take(r.Context(), root.tenant, operation)
+	if err != nil {
+		root.giveUpJudgement()
+		g.cannotJudge(w, r, p, err)
+		return r, false
+	}
+	root.noteJudgement(&d)
+	r = onTier(r, d.Tier)
+	g.setRateHeaders(w.Header(), &d, time.Now())
+	if !d.Allowed {
+		g.refuse(w, r, p, refusalOf(&d))
+		return r, false
+	}
+	return r, true
+}
+
+// cannotJudge answers a request that quota could not judge: its context ended.
+func (g *Gate) cannotJudge(w http.ResponseWriter, r *http.Request, p *passage, err error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		g.refuse(w, r, p, &tenant.Refusal{Reason: tenant.ReasonCapacity, Tier: g.expectedTier(p), Cause: err})
+		return
+	}
+	g.deny(w, r, p, denialFor(r, err))
+}
+
+// onTier returns r with its tenant on the tier that was applied.
+func onTier(r *http.Request, tier string) *http.Request {
+	t, ok := tenant.FromContext(r.Context())
+	if !ok || t.Tier == tier {
+		return r
+	}
+	return r.WithContext(withTenant(r.Context(), t, tier))
+}
+
+func refusalOf(d *quota.Decision) *tenant.Refusal {
+	refusal := &tenant.Refusal{Reason: d.Reason, Tier: d.Tier, Policy: d.Policy}
+	if d.RetryAfter != quota.Never {
+		refusal.RetryAfter = d.RetryAfter
+	}
+	return refusal
+}
+
+// claimJudgement reports whether quota is yet to judge the request: then it is the caller's to have it judged.
+func (p *passage) claimJudgement(operation string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.judged {
+		return false
+	}
+	p.judged = true
+	p.outcome.Operation = operation
+	return true
+}
+
+func (p *passage) giveUpJudgement() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.judged = false
+}
+
+// noteJudgement notes the decision. A refusal is no judgement for good: a handler that tries again is judged again.
+func (p *passage) noteJudgement(d *quota.Decision) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.judged, p.charged, p.outcome.Decision = d.Allowed, d.Allowed, *d
+	p.tier = d.Tier
+}

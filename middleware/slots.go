@@ -1,0 +1,112 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/tenantgate/tenantgate/quota"
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// occupy calls next on a slot.
+func (g *Gate) occupy(w http.ResponseWriter, r *http.Request, p *passage, next http.Handler) {
+	if !p.claimSlot() { // the request was here before
+		visit := &passage{Context: r.Context(), gate: g, outer: passageOf(r.Context())}
+		visit.visit(p)
+		visit.claimSlot()
+		p, r = visit, r.WithContext(visit)
+	}
+	if !p.borrow() {
+		release, err := g.acquire(r, p)
+		if err != nil {
+			g.turnAway(w, r, p, err)
+			return
+		}
+		p.hold(release)
+	}
+	defer p.leave()
+	p.settle(Admitted, tenant.ReasonNone, 0, nil)
+	next.ServeHTTP(w, r)
+}
+
+// acquire takes a slot from the pool, and measures how long that takes.
+func (g *Gate) acquire(r *http.Request, p *passage) (release func(), err error) {
+	start := time.Now()
+	p.tally.queued.Add(1)
+	defer func() {
+		wait := time.Since(start)
+		p.tally.queued.Add(-1)
+		p.tally.waits.observe(wait)
+		p.noteWait(wait)
+	}()
+	return g.cfg.Slots.Acquire(r.Context(), p.tenant)
+}
+
+// turnAway answers a request that got no slot. What quota took for it is given back: all of it where that is not the
+// tenant's doing; what counts against its calendar quotas where its own queue was full, for a storm of retries must not
+// be free; and nothing where the client left.
+func (g *Gate) turnAway(w http.ResponseWriter, r *http.Request, p *passage, err error) {
+	refusal, refused := errors.AsType[*tenant.Refusal](err)
+	if !refused && !clientLeft(r, err) && errors.Is(err, context.DeadlineExceeded) {
+		refusal, refused = &tenant.Refusal{Reason: tenant.ReasonCapacity, Tier: g.expectedTier(p), Cause: err}, true
+	}
+	switch {
+	case refused && refusal.Reason == tenant.ReasonShare:
+		g.refund(w, r, p, (*quota.Limiter).RefundQuotas)
+		g.refuse(w, r, p, refusal)
+	case refused:
+		g.refund(w, r, p, (*quota.Limiter).Refund)
+		g.refuse(w, r, p, refusal)
+	case clientLeft(r, err):
+		g.deny(w, r, p, denialFor(r, err))
+	default:
+		g.refund(w, r, p, (*quota.Limiter).Refund)
+		g.deny(w, r, p, denialFor(r, err))
+	}
+}
+
+// refund gives back what quota took for the request, and brings the headers up to date. What fails to go back is lost to
+// the tenant, and counted.
+func (g *Gate) refund(
+	w http.ResponseWriter, r *http.Request, p *passage, back func(*quota.Limiter, context.Context, *quota.Decision) error,
+) {
+	d, ok := p.claimRefund()
+	if !ok {
+		return
+	}
+	if err := back(g.cfg.Quota, context.WithoutCancel(r.Context()), &d); err != nil {
+		g.metrics.refundFailures.Add(1)
+	}
+	p.noteRefund(&d)
+	g.setRateHeaders(w.Header(), &d, time.Now())
+}
+
+// claimRefund returns the decision to refund, at most once. It is not a visit's to refund.
+func (p *passage) claimRefund() (d quota.Decision, ok bool) {
+	if p.host != nil {
+		return d, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ok = p.charged
+	p.charged = false
+	return p.outcome.Decision, ok
+}
+
+func (p *passage) noteRefund(d *quota.Decision) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outcome.Decision = *d
+}
+
+// noteWait notes how long the request waited for its slot.
+func (p *passage) noteWait(wait time.Duration) {
+	if p.host != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outcome.Wait = wait
+}
