@@ -134,7 +134,7 @@ func TestPool_WaitersThatTimedOutGetNoSlot(t *testing.T) {
 		if _, _, done := other(); done {
 			t.Fatal("a waiter was answered before MaxWait")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		_, err, _ := own()
 		wantRefusal(t, err, tenant.ReasonShare)
 		_, err, _ = other()

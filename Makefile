@@ -1,0 +1,69 @@
+# Every command of this repository. `make` alone lists them.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS   += --no-print-directory
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# How long each fuzz target runs, how often each benchmark does, and which ones.
+FUZZTIME ?= 30s
+COUNT    ?= 6
+BENCH    ?= .
+
+# This module, and those under internal/ whose dependencies users of this one should not have.
+MODULES := . $(patsubst %/go.mod,%,$(wildcard internal/*/go.mod))
+
+# $(call each,COMMAND) runs a command in the folder of every module.
+each = for module in $(MODULES); do (cd $$module && $(1)); done
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: demo
+demo: go ## the flood, over HTTP, through four ways to hand out slots
+	@CGO_ENABLED=0 go run ./example/flood
+
+.PHONY: serve
+serve: go ## the demo's API on a port of this machine, with tokens and curl lines to try it with
+	@CGO_ENABLED=0 go run ./example/flood -serve
+
+.PHONY: test
+test: go race ## all tests with the race detector; installs what they need
+	@$(call each,CGO_ENABLED=1 go test -race ./...)
+
+.PHONY: test-short
+test-short: go ## all tests of this module without the race detector: pure Go, nothing to install
+	@CGO_ENABLED=0 go test ./...
+
+.PHONY: check
+check: go ## gofmt, go vet, staticcheck, go mod tidy, and which package imports which
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not as gofmt has it:"; echo "$$unformatted"; exit 1; }
+	@$(call each,go vet ./...)
+	@$(call each,go run $(STATICCHECK) ./...)
+	@$(call each,go mod tidy -diff)
+	@go test ./internal/arch
+
+.PHONY: fuzz
+fuzz: go ## every fuzz target, for FUZZTIME (30s) each
+	@$(call each,go test -list '^Fuzz' ./... | \
+		awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 " " name[i]; n = 0 }' | \
+		while read -r package target; do \
+			echo "$$target"; \
+			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$package" </dev/null; \
+		done)
+
+.PHONY: bench
+bench: go ## the benchmarks that match BENCH (all), COUNT (6) times each, for benchstat: also in bench.txt
+	@$(call each,go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...) | tee bench.txt
+
+.PHONY: cover
+cover: go ## how much of each package the tests run; the lines are in cover.html
+	@CGO_ENABLED=0 go test -coverprofile cover.out ./...
+	@go tool cover -html cover.out -o cover.html
+	@go tool cover -func cover.out | tail -n 1
+
+.PHONY: go race
+go race:
+	@.ci/need $@
