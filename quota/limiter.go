@@ -150,11 +150,7 @@ func (l *Limiter) SetTier(ctx context.Context, id, name string) error {
 	if _, ok := l.tiers.Lookup(name); !ok && name != "" {
 		return fmt.Errorf("quota: no tier %.140q", name)
 	}
-	asOf := time.Now()
-	if local, ok := l.tiers.Assigned(id); ok && !local.AsOf.Before(asOf) {
-		asOf = local.AsOf.Add(1) // of the two the last call holds, even where the clock stands still
-	}
-	return l.store.SetTier(ctx, l.rules(), id, tenant.Assertion{Tier: name, AsOf: asOf})
+	return l.store.SetTier(ctx, l.rules(), id, tenant.Assertion{Tier: name, AsOf: l.tiers.Stamp()})
 }
 
 // Tiers returns the catalogue of Config.

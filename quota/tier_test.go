@@ -128,6 +128,11 @@ func TestLimiter_LaterOfSetTierAndAssignWins(t *testing.T) {
 			{func() error { return f.SetTier(t.Context(), "acme", "") }, "open"},
 			{func() error { f.tiers.Unassign("acme"); return nil }, "free"},
 			{func() error { return f.SetTier(t.Context(), "acme", "") }, "free"},
+			{func() error { return f.tiers.Assign("acme", "pro") }, "pro"},
+			{func() error { return f.SetTier(t.Context(), "acme", "mini") }, "mini"},
+			{func() error { f.tiers.Unassign("acme"); return nil }, "mini"},
+			{func() error { return f.tiers.Assign("acme", "open") }, "open"},
+			{func() error { return f.SetTier(t.Context(), "acme", "pro") }, "pro"},
 		} {
 			must(t, step.do())
 			if got := tier(); got != step.want {

@@ -23,7 +23,8 @@ type Tiers struct {
 	assigned    map[string]Assertion
 	assignments atomic.Int64
 	watchers    map[*watch]struct{}
-	watched     uint64 // how many watchers were ever added
+	watched     uint64    // how many watchers were ever added
+	stamped     time.Time // by Stamp, last
 }
 
 type plans struct {
@@ -111,6 +112,19 @@ func (ts *Tiers) Assigned(id string) (Assertion, bool) {
 	return a, ok
 }
 
+// Stamp returns the time, a little later than any that it returned before where the clock stands still or steps back: so
+// of two assignments the later can be told, whoever keeps them.
+func (ts *Tiers) Stamp() time.Time {
+	now := time.Now()
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if !now.After(ts.stamped) {
+		now = ts.stamped.Add(1)
+	}
+	ts.stamped = now
+	return now
+}
+
 // Assign puts tenant id on the tier called name, whatever its credential says, in this process and until
 // [Tiers.Unassign]. An invalid ID or an unknown name is an error.
 func (ts *Tiers) Assign(id, name string) error {
@@ -120,12 +134,11 @@ func (ts *Tiers) Assign(id, name string) error {
 	if _, ok := ts.Lookup(name); !ok {
 		return fmt.Errorf("tenant: no tier %.140q", name)
 	}
-	now := time.Now()
+	asOf := ts.Stamp()
 	ts.mu.Lock()
-	if before, ok := ts.assigned[id]; ok && !now.After(before.AsOf) {
-		now = before.AsOf.Add(1) // a later assignment is later even where the clock stands still
+	if ts.assigned[id].AsOf.Before(asOf) { // else a later one overtook this one
+		ts.assigned[id] = Assertion{Tier: name, AsOf: asOf}
 	}
-	ts.assigned[id] = Assertion{Tier: name, AsOf: now}
 	ts.assignments.Store(int64(len(ts.assigned)))
 	ts.mu.Unlock()
 	ts.tell(id)
