@@ -26,7 +26,8 @@
 //   - Memory is bounded by the tenants of the last ten seconds. A tenant that was idle for longer is forgotten, and has
 //     gained at most the credit of 100 ms of service by it.
 //
-// An operation costs time in the logarithm of the number of tenants, and none in the number of waiters.
+// An operation costs time in the logarithm of the number of tenants, and none in the number of waiters; only Resize,
+// Stats and the redefinition of a tier look at every tenant.
 //
 // Slots are local to a process. A rate across replicas is package quota's.
 package fairslots

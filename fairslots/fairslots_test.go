@@ -145,10 +145,10 @@ func TestPool_ForgottenTenantIsAsANewOne(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 		defer stop()
 		flood(ctx, p, "old", 100)()
-		ctx, stop = context.WithTimeout(t.Context(), 12*time.Second)
+		ctx, stop = context.WithTimeout(t.Context(), 13*time.Second)
 		defer stop()
 		other := flood(ctx, p, "other", 100)
-		time.Sleep(10 * time.Second)
+		time.Sleep(11 * time.Second)
 		if n := len(p.Stats().Tenants); n != 1 {
 			t.Errorf("%d tenants are remembered, want only the one that still floods", n)
 		}
