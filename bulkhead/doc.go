@@ -8,5 +8,6 @@
 // example because each request holds a connection that the plan counts.
 //
 // Memory is bounded by the tenants of the last ten seconds. An operation costs time in the logarithm of the number of
-// tenants, and none in the number of waiters. Slots are local to a process.
+// tenants, and none in the number of waiters; only Resize, Stats and the redefinition of a tier look at every tenant and
+// waiter. Slots are local to a process.
 package bulkhead

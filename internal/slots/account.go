@@ -55,9 +55,13 @@ func (c *Core) begin(l *lane) {
 		c.idle.remove(l)
 	}
 	if l.queue.len == 0 {
-		credit := creditSeconds * min(1, float64(c.capacity)/float64(c.activeShares))
-		l.tag = max(l.tag, c.virtual-credit, 0)
+		l.tag = max(l.tag, c.leastTag())
 	}
+}
+
+// leastTag is the tag of a tenant that has all the credit it may have. Some lane must be active.
+func (c *Core) leastTag() float64 {
+	return max(c.virtual-creditSeconds*min(1, float64(c.capacity)/float64(c.activeShares)), 0)
 }
 
 // rest makes the lane idle if it neither holds nor waits any more.
@@ -84,11 +88,16 @@ func (c *Core) forget(n int) {
 	}
 }
 
-// update puts the lane where it belongs after its use, its queue or its tier changed.
+// update puts the lane where it belongs after its use, its queue or its tier changed. A tenant that waits for its own
+// ceiling is not behind for the others' sake: it gets no more credit by that than by idleness.
 func (c *Core) update(l *lane) {
 	for c.rule == Hard && c.pass(l) {
 	}
-	c.ready.set(l, c.mayRun(l))
+	ready := c.mayRun(l)
+	if l.queue.len > 0 && !ready {
+		l.tag = max(l.tag, c.leastTag())
+	}
+	c.ready.set(l, ready)
 	c.longest.set(l, l.queue.len > 0)
 }
 

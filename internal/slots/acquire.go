@@ -53,7 +53,7 @@ func (p *Pool) wait(ctx context.Context, r *Request) (release func(), err error)
 }
 
 // abandonLocked takes back a request whose context ended. If it was decided about in the meantime, which its waiter has
-// not heard, a slot goes back and a refusal stands.
+// not heard, a slot goes back; a refusal stands, unless the context was cancelled: then nobody wants to know.
 func (p *Pool) abandonLocked(now int64, r *Request, ended error) error {
 	select {
 	case <-r.decided:
@@ -65,10 +65,11 @@ func (p *Pool) abandonLocked(now int64, r *Request, ended error) error {
 		p.recycleLocked(r)
 		return ended
 	}
-	if r.State != Refused {
-		p.core.Expire(now, r)
-		p.finishLocked()
+	if r.State == Refused { // not by the deadline
+		return p.refusalLocked(r, nil)
 	}
+	p.core.Expire(now, r)
+	p.finishLocked()
 	return p.refusalLocked(r, ended)
 }
 

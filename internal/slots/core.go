@@ -66,9 +66,10 @@ type Core struct {
 func New(cfg Config) *Core {
 	c := &Core{
 		rule: cfg.Rule, tiers: cfg.Tiers, capacity: cfg.Capacity,
-		maxQueue: cfg.MaxQueue, maxWaiting: cfg.MaxWaiting, maxWait: cfg.MaxWait,
-		lanes: map[string]*lane{},
-		hold:  -1,
+		maxQueue: cfg.MaxQueue, maxWaiting: cfg.MaxWaiting,
+		maxWait: min(cfg.MaxWait, math.MaxInt64/2), // so that the end of a wait does not overflow
+		lanes:   map[string]*lane{},
+		hold:    -1,
 	}
 	c.ready = laneHeap{before: c.before, place: func(l *lane) *int { return &l.inReady }}
 	c.longest = laneHeap{before: longer, place: func(l *lane) *int { return &l.inLongest }}
@@ -81,7 +82,7 @@ func New(cfg Config) *Core {
 func (c *Core) Enter(now int64, r *Request, t tenant.Tenant) {
 	c.advance(now)
 	if c.closing {
-		r.State, r.Reason, r.Tier, r.RetryAfter = Refused, tenant.ReasonClosing, c.tiers.For(t).Name, 0
+		c.turnAway(r, t)
 		return
 	}
 	l := c.laneOf(t)
@@ -117,37 +118,57 @@ func (c *Core) TryEnter(now int64, r *Request, t tenant.Tenant) bool {
 // Leave ends r: a waiter leaves the queue, a holder gives its slot back. It does nothing to a request that is done.
 func (c *Core) Leave(now int64, r *Request) {
 	c.advance(now)
-	l := r.lane
-	switch r.State {
-	case Waiting:
-		c.unqueue(r)
-	case Granted:
-		l.inUse--
-		c.inUse--
-		c.settle(l, r)
-	default:
-		return
+	if l := r.lane; l != nil {
+		c.end(r)
+		c.left(l)
 	}
-	r.State, r.lane = Done, nil
-	c.update(l)
-	c.rest(l)
-	c.dispatch()
 }
 
 // Expire is Leave for a request that has no time left to wait: it is Refused, a slot that it got meanwhile is given
 // back.
 func (c *Core) Expire(now int64, r *Request) {
+	c.advance(now)
+	if l := r.lane; l != nil {
+		c.end(r)
+		c.refuse(l, r, c.overdue(l))
+		c.left(l)
+	}
+}
+
+// end takes r, which waits or holds, out of its lane. The lane's left has to follow.
+func (c *Core) end(r *Request) {
 	l := r.lane
-	reason := c.overdue(l)
-	c.Leave(now, r)
-	c.refuse(l, r, reason)
+	if r.State == Waiting {
+		c.unqueue(r)
+	} else {
+		l.inUse--
+		c.inUse--
+		c.settle(l, r)
+	}
+	r.State, r.lane = Done, nil
+}
+
+// left follows the end of a request of l: whoever may run now is granted a slot.
+func (c *Core) left(l *lane) {
+	c.update(l)
+	c.rest(l)
+	c.dispatch()
 }
 
 // Refuse is Enter for a request that had no time left when it came: it is Refused.
 func (c *Core) Refuse(now int64, r *Request, t tenant.Tenant) {
 	c.advance(now)
+	if c.closing {
+		c.turnAway(r, t)
+		return
+	}
 	l := c.laneOf(t)
 	c.refuse(l, r, c.overdue(l))
+}
+
+// turnAway refuses a request that enters a closing core.
+func (c *Core) turnAway(r *Request, t tenant.Tenant) {
+	r.State, r.Reason, r.Tier, r.RetryAfter = Refused, tenant.ReasonClosing, c.TierOf(t), 0
 }
 
 // Resize changes the capacity. What is held beyond the new one drains.
@@ -173,7 +194,8 @@ func (c *Core) Retune(now int64, id string) {
 	c.dispatch()
 }
 
-// Tick refuses the waiters that waited too long, and forgets the tenants that were idle long enough.
+// Tick refuses the waiters that waited too long, and forgets the tenants that were idle long enough: so many at a time
+// that the caller's lock is free in between.
 func (c *Core) Tick(now int64) {
 	c.advance(now)
 	for c.maxWait > 0 && c.queue.head != nil && c.queue.head.arrived+c.maxWait <= c.now {
@@ -182,7 +204,7 @@ func (c *Core) Tick(now int64) {
 		c.decided = append(c.decided, r)
 	}
 	c.dispatch()
-	c.forget(math.MaxInt)
+	c.forget(1024)
 }
 
 // Next is when Tick has something to do. ok is false where it never has as things are.

@@ -3,6 +3,7 @@ package slots
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 
@@ -29,7 +30,7 @@ type machine struct {
 	lanes map[string]*lane // the core's, before the operation
 }
 
-func newMachine(t *rapid.T) *machine {
+func newMachine(t *rapid.T, rule Rule) *machine {
 	tiers, err := tenant.NewTiers("s1",
 		tenant.Tier{Name: "s1", Share: 1}, tenant.Tier{Name: "s2", Share: 2, Ceiling: 3},
 		tenant.Tier{Name: "s3", Share: 3, Ceiling: 3}, tenant.Tier{Name: "s7", Share: 7})
@@ -37,12 +38,12 @@ func newMachine(t *rapid.T) *machine {
 		t.Fatal(err)
 	}
 	cfg := Config{
-		Rule:       rapid.SampledFrom([]Rule{Fair, Hard}).Draw(t, "rule"),
+		Rule:       rule,
 		Capacity:   rapid.IntRange(1, 8).Draw(t, "capacity"),
 		Tiers:      tiers,
-		MaxQueue:   rapid.SampledFrom([]int{0, 1, 3, 100}).Draw(t, "maxQueue"),
-		MaxWaiting: rapid.SampledFrom([]int{0, 4, 9, 1000}).Draw(t, "maxWaiting"),
-		MaxWait:    rapid.SampledFrom([]int64{0, 50 * ms, 5000 * ms}).Draw(t, "maxWait"),
+		MaxQueue:   rapid.SampledFrom([]int{100, 100, 100, 3, 1, 0}).Draw(t, "maxQueue"),
+		MaxWaiting: rapid.SampledFrom([]int{1000, 1000, 9, 9, 4, 0}).Draw(t, "maxWaiting"),
+		MaxWait:    rapid.SampledFrom([]int64{0, 5000 * ms, 50 * ms}).Draw(t, "maxWait"),
 	}
 	m := &machine{core: New(cfg), model: newModel(cfg), tiers: tiers, of: map[*Request]*twin{}}
 	if _, err := tiers.Watch(m); err != nil {
@@ -56,7 +57,7 @@ func (m *machine) CheckTier(tenant.Tier) error { return nil }
 func (m *machine) TierChanged(id string) {
 	m.core.Retune(m.now, id)
 	m.step()
-	m.model.dispatch()
+	m.model.retune(id)
 }
 
 // step moves the model to the machine's time, before the model's part of an operation.
@@ -65,7 +66,7 @@ func (m *machine) step() {
 	m.model.forget(func(id string) bool { return m.core.lanes[id] == m.lanes[id] })
 }
 
-func drawID(t *rapid.T) string { return fmt.Sprint("t", rapid.IntRange(0, 6).Draw(t, "tenant")) }
+func drawID(t *rapid.T) string { return fmt.Sprint("t", rapid.IntRange(0, 11).Draw(t, "tenant")) }
 
 func (m *machine) drawTwin(t *rapid.T) *twin {
 	if len(m.all) == 0 {
@@ -74,10 +75,19 @@ func (m *machine) drawTwin(t *rapid.T) *twin {
 	return m.all[rapid.IntRange(0, len(m.all)-1).Draw(t, "request")]
 }
 
-func (m *machine) enter(t *rapid.T, try bool) {
-	who := tenant.Tenant{ID: drawID(t), Tier: rapid.SampledFrom([]string{"", "s1", "s2", "s3", "s7"}).Draw(t, "tier")}
-	w := &twin{core: &Request{}, model: &modelRequest{}, id: who.ID}
+func drawTenant(t *rapid.T) tenant.Tenant {
+	return tenant.Tenant{ID: drawID(t), Tier: rapid.SampledFrom([]string{"", "s1", "s2", "s3", "s7"}).Draw(t, "tier")}
+}
+
+func (m *machine) newTwin(id string) *twin {
+	w := &twin{core: &Request{}, model: &modelRequest{}, id: id}
+	m.all = append(m.all, w)
 	m.of[w.core] = w
+	return w
+}
+
+func (m *machine) enter(who tenant.Tenant, try bool) {
+	w := m.newTwin(who.ID)
 	if try {
 		m.core.TryEnter(m.now, w.core, who)
 	} else {
@@ -85,38 +95,47 @@ func (m *machine) enter(t *rapid.T, try bool) {
 	}
 	m.step()
 	m.model.enter(w.model, who, try)
-	m.all = append(m.all, w)
 }
 
 func (m *machine) actions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
-		"enter":  func(t *rapid.T) { m.enter(t, false) },
-		"enter2": func(t *rapid.T) { m.enter(t, false) },
-		"try":    func(t *rapid.T) { m.enter(t, true) },
+		"enter": func(t *rapid.T) { m.enter(drawTenant(t), false) },
+		"burst": func(t *rapid.T) {
+			who := drawTenant(t)
+			for range rapid.IntRange(2, 8).Draw(t, "requests") {
+				m.enter(who, false)
+				m.check(t)
+			}
+		},
+		"try": func(t *rapid.T) { m.enter(drawTenant(t), true) },
+		"come late": func(t *rapid.T) {
+			who := drawTenant(t)
+			w := m.newTwin(who.ID)
+			m.core.Refuse(m.now, w.core, who)
+			m.step()
+			m.model.late(w.model, who)
+		},
 		"leave": func(t *rapid.T) {
 			w := m.drawTwin(t)
 			m.core.Leave(m.now, w.core)
 			m.step()
-			m.model.leave(w.model)
+			m.model.leave(w.model, Done)
 		},
 		"expire": func(t *rapid.T) {
 			w := m.drawTwin(t)
 			m.core.Expire(m.now, w.core)
 			m.step()
-			reason := m.model.overdue(w.model.of)
-			m.model.leave(w.model)
-			w.model.state, w.model.reason = Refused, reason
+			m.model.leave(w.model, Refused)
 		},
 		"wait": func(t *rapid.T) {
-			m.now += rapid.SampledFrom([]int64{1, ms, 20 * ms, 60 * ms, 900 * ms, 2500 * ms, 8000 * ms, 11_000 * ms}).Draw(t, "for")
+			m.now += rapid.SampledFrom([]int64{1, ms, 20 * ms, 60 * ms, 900 * ms, 2500 * ms, 8000 * ms, 11_000 * ms, -20 * ms}).Draw(t, "for")
 		},
 		"tick": func(t *rapid.T) {
 			m.core.Tick(m.now)
 			m.step()
-			for len(m.model.waiting) > 0 && m.model.maxWait > 0 && m.model.waiting[0].arrived+m.model.maxWait <= m.now {
+			for len(m.model.waiting) > 0 && m.model.maxWait > 0 && m.model.waiting[0].arrived+m.model.maxWait <= m.model.now {
 				m.model.refuse(m.model.waiting[0], m.model.overdue(m.model.waiting[0].of))
 			}
-			m.step()
 			m.model.dispatch()
 		},
 		"resize": func(t *rapid.T) {
@@ -124,7 +143,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			m.core.Resize(m.now, n)
 			m.step()
 			m.model.capacity = n
-			m.model.dispatch()
+			m.model.retune("")
 		},
 		"assign": func(t *rapid.T) {
 			if err := m.tiers.Assign(drawID(t), rapid.SampledFrom([]string{"s1", "s2", "s3", "s7"}).Draw(t, "tier")); err != nil {
@@ -142,18 +161,21 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				t.Fatal(err)
 			}
 		},
-		"close": func(t *rapid.T) {
-			if rapid.IntRange(0, 20).Draw(t, "really") > 0 {
-				t.Skip("rarely")
-			}
-			m.core.Close()
-			m.model.closing = true
-			for len(m.model.waiting) > 0 {
-				m.model.refuse(m.model.waiting[0], tenant.ReasonClosing)
-			}
-			m.step()
-		},
 	}
+}
+
+// shut drains or closes.
+func (m *machine) shut(t *rapid.T) {
+	m.model.closing = true
+	if rapid.Bool().Draw(t, "drain") {
+		m.core.Drain()
+		return
+	}
+	m.core.Close()
+	for len(m.model.waiting) > 0 {
+		m.model.refuse(m.model.waiting[0], tenant.ReasonClosing)
+	}
+	m.check(t)
 }
 
 // check compares what the two decided, and looks at the core's own sums and order.
@@ -184,6 +206,20 @@ func (m *machine) check(t *rapid.T) {
 		if m.core.lanes[known.id] == nil {
 			t.Fatalf("%s is forgotten too early", known.id)
 		}
+	}
+	due := int64(math.MaxInt64)
+	for _, r := range m.model.waiting {
+		if m.model.maxWait > 0 {
+			due = min(due, r.arrived+m.model.maxWait)
+		}
+	}
+	for _, l := range m.core.lanes {
+		if !l.active && !m.model.closing {
+			due = min(due, l.idleSince+forgetAfter)
+		}
+	}
+	if at, ok := m.core.Next(); at != due || ok != (due < math.MaxInt64) {
+		t.Fatalf("the next tick is due at %d (%v), want %d", at, ok, due)
 	}
 	m.lanes = maps.Clone(m.core.lanes)
 	m.checkSums(t)
@@ -243,18 +279,26 @@ func (m *machine) finish(t *rapid.T) {
 	if !m.core.Idle() {
 		t.Fatalf("all requests left: %d in use, %d waiting", m.core.inUse, m.core.queue.len)
 	}
-	m.core.Tick(m.now + forgetAfter)
+	m.core.Tick(m.core.now + forgetAfter)
 	if n := len(m.core.lanes); n > 0 {
 		t.Fatalf("%d tenants are remembered after ten idle seconds", n)
 	}
 }
 
 func TestCore_DecidesAsTheModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		m := newMachine(t)
-		actions := m.actions()
-		actions[""] = m.check
-		t.Repeat(actions)
-		m.finish(t)
-	})
+	for name, rule := range map[string]Rule{"fair": Fair, "hard": Hard} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				m := newMachine(t, rule)
+				actions := m.actions()
+				actions[""] = m.check
+				for range 10 {
+					t.Repeat(actions)
+				}
+				m.shut(t)
+				t.Repeat(actions)
+				m.finish(t)
+			})
+		})
+	}
 }

@@ -22,12 +22,15 @@
 //     without history. The release corrects that by what was really held. Charging in advance is what makes the slots
 //     that a tenant holds now count; without it long requests would gain over short ones.
 //   - A correction puts a tag at most one second ahead of the virtual clock, and idleness takes that back within ten
-//     seconds, so that a tenant's past never costs it more than that.
+//     seconds, so that a tenant's past never costs it more than that. Nor does it put a tag further behind the clock
+//     than the credit below: a grant moves the clock by what was expected, and a tenant whose long requests have become
+//     short would else be served alone until it had caught up.
 //   - A tenant that begins to wait has a tag of at least the virtual clock less a credit. The credit is how much
 //     idleness counts: 100 ms of service, less where the active shares exceed the capacity, in proportion. It is what
 //     lets a quiet tenant's short burst go before a flood; without a bound, a tenant that was idle for an hour could
 //     hold up the others for as long. Nobody has credit from before the pool's first grant: tags are at least 0, so
-//     that tenants that come at once to a new pool are equal.
+//     that tenants that come at once to a new pool are equal. A tenant that waits for its own ceiling is not behind
+//     for the others' sake, so the same bound holds for it.
 //
 // Ties go to the tenant whose last grant is longest ago, then to the one that came first: equal tenants take turns.
 //
@@ -45,6 +48,7 @@
 // # Cost
 //
 // Waiters are in linked lists through themselves; tenants with a waiter that may run are in a heap that knows their
-// places. An operation costs the logarithm of the number of such tenants. A tenant that neither holds nor waits is
-// forgotten after ten seconds.
+// places. An operation costs the logarithm of the number of such tenants. Resize, a tier that is defined anew and Stats
+// look at all of them; so does, rarely, forgetting: the map of tenants is made anew when three quarters of it are gone.
+// A tenant that neither holds nor waits is forgotten after ten seconds.
 package slots

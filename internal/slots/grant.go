@@ -27,19 +27,22 @@ func (c *Core) grantTo(l *lane, r *Request) {
 	if expected < 0 {
 		expected = max(c.hold, 0)
 	}
+	charged := expected / float64(l.share)
 	c.virtual = max(c.virtual, l.tag)
-	l.tag += expected / float64(l.share)
+	l.tag += charged
 	c.grants++
 	l.grant = c.grants
 	l.inUse++
 	c.inUse++
-	r.State, r.lane, r.granted, r.charged = Granted, l, c.now, expected
+	r.State, r.lane, r.granted, r.charged = Granted, l, c.now, charged
 }
 
-// settle charges the lane for what r really held.
+// settle charges the lane for what r really held. Where that is less than was expected, the lane gets no more credit by
+// it than idleness gives.
 func (c *Core) settle(l *lane, r *Request) {
 	held := float64(c.now-r.granted) / second
-	l.tag = min(l.tag+(held-r.charged)/float64(l.share), c.virtual+aheadSeconds)
+	settled := l.tag + (held/float64(l.share) - r.charged)
+	l.tag = min(max(settled, min(l.tag, c.leastTag())), c.virtual+aheadSeconds)
 	average(&l.hold, held, tenantWeight)
 	average(&c.hold, held, poolWeight)
 }

@@ -45,7 +45,7 @@ type Request struct {
 	inQueue links[Request]
 	arrived int64
 	granted int64
-	charged float64 // what the grant charged in advance, in seconds
+	charged float64 // what the grant added to the lane's tag
 	pass    uint64  // when it passed its own lane (hard rule); 0: not yet
 
 	// The shell's, which the core leaves alone. A Request is used again; uses tells its uses apart, so that a release

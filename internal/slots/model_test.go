@@ -93,14 +93,28 @@ func (m *model) overdue(t *modelTenant) tenant.Reason {
 	return tenant.ReasonShare
 }
 
-// step ends an operation, in that it finds the tenants that are idle since, and moves the clock to the next.
-func (m *model) step(now int64) {
+func (m *model) step(now int64) { m.now = max(m.now, now) }
+
+func (m *model) rest(t *modelTenant) {
+	if t.active && t.inUse == 0 && len(m.queueOf(t)) == 0 {
+		t.active, t.idleSince = false, m.now
+	}
+}
+
+// atCeiling follows every change of the tenant.
+func (m *model) atCeiling(t *modelTenant) {
+	if len(m.queueOf(t)) > 0 && t.inUse >= m.limit(t) {
+		t.tag = max(t.tag, m.leastTag())
+	}
+}
+
+func (m *model) retune(id string) {
 	for _, t := range m.tenants {
-		if busy := t.inUse > 0 || len(m.queueOf(t)) > 0; t.active && !busy {
-			t.active, t.idleSince = false, m.now
+		if id == "" || t.id == id {
+			m.atCeiling(t)
 		}
 	}
-	m.now = max(m.now, now)
+	m.dispatch()
 }
 
 // forget drops the tenants that the core forgot, if it may.
@@ -113,7 +127,10 @@ func (m *model) forget(remembered func(id string) bool) {
 func (m *model) tenant(t tenant.Tenant) *modelTenant {
 	for _, known := range m.tenants {
 		if known.id == t.ID {
-			known.asserted = known.asserted.Merge(t.Assertion())
+			if merged := known.asserted.Merge(t.Assertion()); merged != known.asserted {
+				known.asserted = merged
+				m.retune(t.ID)
+			}
 			return known
 		}
 	}
@@ -122,22 +139,26 @@ func (m *model) tenant(t tenant.Tenant) *modelTenant {
 	return fresh
 }
 
+// leastTag is the tag that idleness leaves a tenant at the least.
+func (m *model) leastTag() float64 {
+	active := 0
+	for _, t := range m.tenants {
+		if t.active {
+			active += m.tier(t).Share
+		}
+	}
+	return max(m.virtual-creditSeconds*min(1, float64(m.capacity)/float64(active)), 0)
+}
+
 func (m *model) begin(t *modelTenant) {
 	if !t.active {
 		left := 1 - float64(m.now-t.idleSince)/forgetAfter
 		t.tag = min(t.tag, m.virtual+aheadSeconds*left)
 		t.active = true
 	}
-	if len(m.queueOf(t)) > 0 {
-		return
+	if len(m.queueOf(t)) == 0 {
+		t.tag = max(t.tag, m.leastTag())
 	}
-	active := 0
-	for _, other := range m.tenants {
-		if other.active {
-			active += m.tier(other).Share
-		}
-	}
-	t.tag = max(t.tag, m.virtual-creditSeconds*min(1, float64(m.capacity)/float64(active)), 0)
 }
 
 func (m *model) enter(r *modelRequest, t tenant.Tenant, try bool) {
@@ -148,7 +169,6 @@ func (m *model) enter(r *modelRequest, t tenant.Tenant, try bool) {
 		return
 	}
 	r.of = m.tenant(t)
-	m.dispatch() // a change of tier by t's assertion may have made room
 	free := m.inUse() < m.capacity && r.of.inUse < m.limit(r.of)
 	if try && !free {
 		return
@@ -160,11 +180,22 @@ func (m *model) enter(r *modelRequest, t tenant.Tenant, try bool) {
 	}
 	if r.reason = m.room(r.of); r.reason != tenant.ReasonNone {
 		r.state = Refused
+		m.rest(r.of)
 		return
 	}
 	r.state, r.arrived = Waiting, m.now
 	m.waiting = append(m.waiting, r)
-	m.dispatch()
+	m.atCeiling(r.of)
+	m.passAll()
+}
+
+// late refuses r, which came when it had no time left.
+func (m *model) late(r *modelRequest, t tenant.Tenant) {
+	r.state, r.reason = Refused, tenant.ReasonClosing
+	if !m.closing {
+		r.of = m.tenant(t)
+		r.reason = m.overdue(r.of)
+	}
 }
 
 func (m *model) room(t *modelTenant) tenant.Reason {
@@ -196,6 +227,8 @@ func (m *model) refuse(r *modelRequest, reason tenant.Reason) {
 	m.waiting = slices.DeleteFunc(m.waiting, func(w *modelRequest) bool { return w == r })
 	r.state, r.reason = Refused, reason
 	m.decided = append(m.decided, r)
+	m.atCeiling(r.of)
+	m.rest(r.of)
 	m.passAll()
 }
 
@@ -205,29 +238,33 @@ func (m *model) grant(r *modelRequest) {
 	if t.hold < 0 {
 		expected = max(m.hold, 0)
 	}
+	charged := expected / float64(m.tier(t).Share)
 	m.virtual = max(m.virtual, t.tag)
-	t.tag += expected / float64(m.tier(t).Share)
+	t.tag += charged
 	m.grants++
 	t.grant = m.grants
 	t.inUse++
-	r.state, r.granted, r.charged = Granted, m.now, expected
+	r.state, r.granted, r.charged = Granted, m.now, charged
 }
 
-func (m *model) leave(r *modelRequest) {
-	switch r.state {
-	case Waiting:
+// leave ends r, which waits or holds, as Done or as Refused.
+func (m *model) leave(r *modelRequest, as State) {
+	t := r.of
+	if r.state == Waiting {
 		m.waiting = slices.DeleteFunc(m.waiting, func(w *modelRequest) bool { return w == r })
-	case Granted:
-		t := r.of
+	} else {
 		t.inUse--
 		held := float64(m.now-r.granted) / second
-		t.tag = min(t.tag+(held-r.charged)/float64(m.tier(t).Share), m.virtual+aheadSeconds)
+		settled := t.tag + (held/float64(m.tier(t).Share) - r.charged)
+		t.tag = min(max(settled, min(t.tag, m.leastTag())), m.virtual+aheadSeconds)
 		average(&t.hold, held, tenantWeight)
 		average(&m.hold, held, poolWeight)
-	default:
-		return
 	}
-	r.state = Done
+	if r.state = as; as == Refused {
+		r.reason = m.overdue(t)
+	}
+	m.atCeiling(t)
+	m.rest(t)
 	m.dispatch()
 }
 
@@ -248,6 +285,7 @@ func (m *model) dispatch() {
 		}
 		m.waiting = slices.DeleteFunc(m.waiting, func(w *modelRequest) bool { return w == best })
 		m.grant(best)
+		m.atCeiling(best.of)
 		m.decided = append(m.decided, best)
 	}
 }

@@ -152,7 +152,7 @@ func (p *Pool) Drain(ctx context.Context) error {
 // Close refuses new requests and all waiters, and lets go of the catalogue and the timer. What is held stays held
 // until it is released.
 func (p *Pool) Close() {
-	p.stop()
+	defer p.stop() // last: the catalogue asks about tiers as long as a request may come in
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.core.Close()
