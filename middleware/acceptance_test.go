@@ -165,6 +165,29 @@ func TestGate_CostAboveThePlanHasNoRetryAfter(t *testing.T) {
 	})
 }
 
+func TestGate_WhatReachesNoHandlerIsNotFree(t *testing.T) {
+	eachRouter(t, func(t *testing.T, s *service) {
+		asks := preflight()
+		asks.URL.Path = "/orders/1"
+		for i, r := range []*http.Request{
+			httptest.NewRequest(http.MethodHead, "/orders/1", nil),
+			httptest.NewRequest(http.MethodOptions, "/orders/1", nil),
+			asks, // costs like any other where Config.SkipPreflights is not set
+			httptest.NewRequest(http.MethodGet, "/nothing/here", nil),
+			httptest.NewRequest(http.MethodDelete, "/orders/1", nil),
+		} {
+			w := do(s, s.issuer.Authorize(r, tenant.Tenant{ID: "acme", Tier: "free"}))
+			if got, want := w.Header().Get("X-RateLimit-Remaining"), strconv.Itoa(9-i); got != want {
+				t.Errorf("after %s %s %s units are left, want %s", r.Method, r.URL, got, want)
+			}
+		}
+		r := httptest.NewRequest(http.MethodHead, "/exports/1", nil)
+		if w := do(s, s.issuer.Authorize(r, tenant.Tenant{ID: "globex", Tier: "free"})); w.Code != http.StatusTooManyRequests {
+			t.Errorf("HEAD of what costs more than the plan allows: %d, want 429 as for GET", w.Code)
+		}
+	})
+}
+
 func TestGate_HandlerSeesTenantAndAppliedTier(t *testing.T) {
 	eachRouter(t, func(t *testing.T, s *service) {
 		for _, tt := range []struct {

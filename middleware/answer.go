@@ -31,10 +31,11 @@ type problem struct {
 
 // refuse answers a request that quota or slots turned away.
 func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, p *passage, refusal *tenant.Refusal) {
-	seconds := g.retryAfter(refusal)
+	seconds := retrySeconds(refusal)
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	if seconds > 0 {
+		seconds = g.spread(seconds)
 		h.Set("Retry-After", strconv.FormatInt(seconds, 10))
 	}
 	if g.cfg.Refuse != nil {
@@ -77,9 +78,9 @@ func (g *Gate) describe(b *problem) {
 	}
 }
 
-// retryAfter is the value of Retry-After in seconds; 0: none, for waiting cannot help. Where nobody knows how long it
+// retrySeconds is Retry-After without its random part; 0: none, for waiting cannot help. Where nobody knows how long it
 // takes for a slot, a second is a beginning.
-func (g *Gate) retryAfter(refusal *tenant.Refusal) int64 {
+func retrySeconds(refusal *tenant.Refusal) int64 {
 	wait := refusal.RetryAfter
 	switch refusal.Reason {
 	case tenant.ReasonPlan:
@@ -89,7 +90,7 @@ func (g *Gate) retryAfter(refusal *tenant.Refusal) int64 {
 			return 0
 		}
 	}
-	return g.spread(ceilSeconds(wait))
+	return ceilSeconds(wait)
 }
 
 // spread adds the random part of Retry-After.

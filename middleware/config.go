@@ -67,7 +67,8 @@ type Config struct {
 	Refuse func(http.ResponseWriter, *http.Request, *tenant.Refusal)
 
 	// Observe is told how each request went, once, when it is done, by its outermost piece and with the request as that
-	// piece got it; also when the handler panics. Nil: nobody is.
+	// piece got it; also when the handler panics. Inside of an http.TimeoutHandler that may be after the answer was sent:
+	// what it shares with code outside of that needs a lock, or is better logged here. Nil: nobody is.
 	Observe func(*http.Request, Outcome)
 
 	// RateHeaders chooses the headers that tell a client what it has left. Zero: all.
@@ -81,7 +82,7 @@ type Config struct {
 	// 599. 0: 503.
 	CapacityStatus, ClosingStatus int
 
-	// TopTenants is how many tenants have metrics of their own: the first so many that pass. All others are counted
+	// TopTenants is how many tenants have metrics of their own: the first so many that come. All others are counted
 	// together as "__other__". 0: 50. Negative: none has.
 	TopTenants int
 

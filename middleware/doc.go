@@ -60,6 +60,7 @@
 //     handler's time together, or the client gets no answer.
 //   - http.TimeoutHandler goes outside of the gate. Inside, it answers while the handler that it gave up goes on: then
 //     the slot is free and the work is not done.
+//   - Two gates around one another need a pool each: a request that takes two slots of one pool waits for itself.
 //   - CORS goes outside of the gate: a preflight carries no credential. See also Config.SkipPreflights.
 //   - Over HTTP/1, net/http notices that a client has left only once the request's body was read. One that left before
 //     waits until MaxWait. And net/http reads up to 256 KiB of an unread body before it sends an answer: set ReadTimeout.

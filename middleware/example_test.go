@@ -154,7 +154,8 @@ func ExampleGate_Handler() {
 }
 
 // An access log outside the gate has the tenant and the outcome on every line, also of what was refused: it puts a place
-// for them into the context, and Observe fills it in.
+// for them into the context, and Observe fills it in. An http.TimeoutHandler would have to stand around both: it does not
+// wait for Observe.
 func ExampleConfig_observe() {
 	type place struct{}
 	limiter := must(quota.New(quota.Config{Tiers: exampleTiers(), Costs: quota.Costs{quota.DefaultOperation: 6}}))

@@ -11,7 +11,7 @@ import (
 // ([Gate.Tenant], [Gate.Quota], [Gate.Slots], in this order). It is also a prometheus.Collector.
 //
 // It guarantees that each request is counted and observed once, by its outermost piece, and that a slot is given back
-// however the handler ends. It starts no goroutine and owns neither the limiter nor the pool: close the limiter
+// however the handler ends. It starts no goroutine. [Gate.Close] closes the pool too, but not the limiter: close that
 // yourself, after the gate. All methods may be called concurrently. The zero Gate is not usable.
 type Gate struct {
 	cfg        Config

@@ -147,7 +147,9 @@ func checkCalm(t *testing.T, g *middleware.Gate, slots middleware.Slots) {
 			}
 		}
 	}
-	if err := g.Drain(t.Context()); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := g.Drain(ctx); err != nil {
 		t.Errorf("Drain: %v", err)
 	}
 }

@@ -12,7 +12,8 @@ import (
 
 // ChiPattern returns a function that names the operation of a request by its chi route, "METHOD /pattern", before the
 // request is routed. The pattern is the one that chi's RouteContext.RoutePattern reports afterwards; a request that
-// routes will not reach is [Unmatched].
+// routes will not reach is [Unmatched]. As chi reports it, no pattern but "/" ends in a slash: Get("/") of a router
+// that is mounted at /orders is "GET /orders".
 //
 // Give it the router that the server serves. The function may be used around that router, in Use of it or of a
 // sub-router, in With and in Group. It honours what earlier middlewares set in chi's context (RoutePath, RouteMethod),

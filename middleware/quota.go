@@ -29,9 +29,10 @@ func (g *Gate) judge(w http.ResponseWriter, r *http.Request, p *passage) (*http.
 	}
 	root.noteJudgement(&d)
 	r = onTier(r, d.Tier)
-	g.setRateHeaders(w.Header(), &d, time.Now())
-	if !d.Allowed {
-		g.refuse(w, r, p, refusalOf(&d))
+	refusal := refusalOf(&d)
+	g.setRateHeaders(w.Header(), &d, refusal, time.Now())
+	if refusal != nil {
+		g.refuse(w, r, p, refusal)
 		return r, false
 	}
 	return r, true
@@ -55,7 +56,11 @@ func onTier(r *http.Request, tier string) *http.Request {
 	return r.WithContext(withTenant(r.Context(), t, tier))
 }
 
+// refusalOf returns the refusal that d is; nil: none.
 func refusalOf(d *quota.Decision) *tenant.Refusal {
+	if d.Allowed {
+		return nil
+	}
 	refusal := &tenant.Refusal{Reason: d.Reason, Tier: d.Tier, Policy: d.Policy}
 	if d.RetryAfter != quota.Never {
 		refusal.RetryAfter = d.RetryAfter

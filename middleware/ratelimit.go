@@ -1,11 +1,13 @@
 package middleware
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/tenantgate/tenantgate/quota"
+	"github.com/tenantgate/tenantgate/tenant"
 )
 
 // RateHeaders is a set of styles in which an answer says what is left of the tenant's limits.
@@ -23,8 +25,9 @@ const (
 	NoRateHeaders
 )
 
-// setRateHeaders says what d leaves: of the tenant's bucket, and of its tightest calendar quota.
-func (g *Gate) setRateHeaders(h http.Header, d *quota.Decision, now time.Time) {
+// setRateHeaders says what d leaves: of the tenant's bucket, and of its tightest calendar quota. refusal is what the
+// answer says besides, for whichever reason; nil: no refusal.
+func (g *Gate) setRateHeaders(h http.Header, d *quota.Decision, refusal *tenant.Refusal, now time.Time) {
 	fields := fieldWriter{text: make([]byte, 0, 192)}
 	if g.cfg.RateHeaders&XRateLimit != 0 && d.Limit > 0 {
 		fields.end("X-Ratelimit-Limit", strconv.AppendInt(fields.text, int64(d.Limit), 10))
@@ -36,7 +39,7 @@ func (g *Gate) setRateHeaders(h http.Header, d *quota.Decision, now time.Time) {
 	}
 	if g.cfg.RateHeaders&Draft11 != 0 && (d.Limit > 0 || d.QuotaPolicy != "") {
 		fields.end("Ratelimit-Policy", appendPolicy(fields.text, d, now))
-		fields.end("Ratelimit", appendLeft(fields.text, d))
+		fields.end("Ratelimit", appendLeft(fields.text, d, refusal))
 	}
 	fields.set(h)
 }
@@ -87,10 +90,12 @@ func appendPolicy(list []byte, d *quota.Decision, now time.Time) []byte {
 }
 
 // appendLeft appends RateLimit. A t that is later than Retry-After is left out: the client is told to come back before.
-func appendLeft(list []byte, d *quota.Decision) []byte {
-	latest := ceilSeconds(quota.Never)
-	if !d.Allowed && d.RetryAfter != quota.Never && d.RetryAfter > 0 {
-		latest = ceilSeconds(d.RetryAfter)
+func appendLeft(list []byte, d *quota.Decision, refusal *tenant.Refusal) []byte {
+	latest := int64(math.MaxInt64)
+	if refusal != nil {
+		if retry := retrySeconds(refusal); retry > 0 {
+			latest = retry
+		}
 	}
 	if d.Limit > 0 {
 		list = appendItem(list, d.Tier, 'r', int64(d.Remaining))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenantgate/tenantgate/middleware"
 	"github.com/tenantgate/tenantgate/quota"
+	"github.com/tenantgate/tenantgate/tenant"
 )
 
 // rateHeaders picks the headers that say what is left; the reset as seconds from now.
@@ -96,6 +97,33 @@ func TestRateHeaders_Golden(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+func TestRateHeaders_OfASlotsRefusalSayNothingLaterThanRetryAfter(t *testing.T) {
+	tiers, err := tenant.NewTiers("slow",
+		tenant.Tier{Name: "slow", Rate: 0.1, Burst: 5, Share: 1, Quotas: tenant.Quotas{Day: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		wait time.Duration
+		want string
+	}{
+		{0, `"slow";r=4, "day";r=10`}, // Retry-After is 1
+		{9 * time.Second, `"slow";r=4, "day";r=10`},
+		{10 * time.Second, `"slow";r=4;t=10, "day";r=10`},
+		{48 * time.Hour, `"slow";r=4;t=10, "day";r=10;t=86400`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate(t, middleware.Config{
+				Resolver: named, Quota: newLimiter(t, quota.Config{Tiers: tiers}),
+				Slots: refusing(&tenant.Refusal{Reason: tenant.ReasonShare, RetryAfter: c.wait}),
+			})
+			if got := get(g.Handler(ok), "acme", "/").Header().Get("RateLimit"); got != c.want {
+				t.Errorf("with %v to wait for a slot RateLimit is %s, want %s", c.wait, got, c.want)
+			}
 		})
 	}
 }

@@ -54,23 +54,24 @@ func (g *Gate) turnAway(w http.ResponseWriter, r *http.Request, p *passage, err 
 	}
 	switch {
 	case refused && refusal.Reason == tenant.ReasonShare:
-		g.refund(w, r, p, (*quota.Limiter).RefundQuotas)
+		g.refund(w, r, p, refusal, (*quota.Limiter).RefundQuotas)
 		g.refuse(w, r, p, refusal)
 	case refused:
-		g.refund(w, r, p, (*quota.Limiter).Refund)
+		g.refund(w, r, p, refusal, (*quota.Limiter).Refund)
 		g.refuse(w, r, p, refusal)
 	case clientLeft(r, err):
 		g.deny(w, r, p, denialFor(r, err))
 	default:
-		g.refund(w, r, p, (*quota.Limiter).Refund)
+		g.refund(w, r, p, nil, (*quota.Limiter).Refund)
 		g.deny(w, r, p, denialFor(r, err))
 	}
 }
 
 // refund gives back what quota took for the request, and brings the headers up to date. What fails to go back is lost to
-// the tenant, and counted.
+// the tenant, and counted. refusal is what will be answered; nil: something else than a refusal.
 func (g *Gate) refund(
-	w http.ResponseWriter, r *http.Request, p *passage, back func(*quota.Limiter, context.Context, *quota.Decision) error,
+	w http.ResponseWriter, r *http.Request, p *passage, refusal *tenant.Refusal,
+	back func(*quota.Limiter, context.Context, *quota.Decision) error,
 ) {
 	d, ok := p.claimRefund()
 	if !ok {
@@ -80,7 +81,7 @@ func (g *Gate) refund(
 		g.metrics.refundFailures.Add(1)
 	}
 	p.noteRefund(&d)
-	g.setRateHeaders(w.Header(), &d, time.Now())
+	g.setRateHeaders(w.Header(), &d, refusal, time.Now())
 }
 
 // claimRefund returns the decision to refund, at most once. It is not a visit's to refund.
