@@ -19,14 +19,17 @@ import (
 type Store interface {
 	// Take decides each call, in order, and replaces its Result. Each is all or nothing: a call that is refused, and
 	// one that only peeks, changes no limit, not even for a moment that another call sees. A tier that a call asserts is
-	// remembered (tenant.Assertion.Merge), unless it only peeks, and settles the bucket where it is another than before.
+	// remembered (tenant.Assertion.Merge) and settles the bucket where it is another than before, unless the call only
+	// peeks; of a tenant that the store does not know, it need not be where the call takes nothing.
 	// On an error the results mean nothing, and at most the units of the calls are lost: none is taken twice.
 	Take(ctx context.Context, rules Rules, calls []Call) error
 	// Refund gives back what charges took, each once: never more than a limit holds, and nothing to a window that has
 	// ended. On an error at most the units are lost.
 	Refund(ctx context.Context, rules Rules, charges []Charge) error
 	// SetTier assigns tenant id a tier, and settles its bucket. Of two assignments the one with the later AsOf stays, of
-	// two as old as each other the last. An empty tier takes the assignment back. It outlives the tenant's bucket.
+	// two as old as each other the last. An empty tier takes the assignment back, and leaves nothing that an older one
+	// could be held against. An assignment outlives the tenant's bucket. AsOf is by the caller's clock: across replicas
+	// the later wins as far as their clocks agree.
 	SetTier(ctx context.Context, rules Rules, id string, assigned tenant.Assertion) error
 	// Settle brings the bucket of tenant id, or with an empty id every bucket the store has, to the tier that applies
 	// now: refilled at the old rate up to now, then at the new one, the tokens kept but for what the new burst cannot
@@ -43,7 +46,8 @@ type Store interface {
 	Close() error
 }
 
-// Rules is what the limiter knows and a store does not.
+// Rules is what the limiter knows and a store does not. It may gain fields, as [Call], [Result] and [Charge] may: write
+// them with the names of their fields.
 type Rules struct {
 	// Tiers is the catalogue, with the assignments in this process.
 	Tiers *tenant.Tiers

@@ -131,3 +131,32 @@ func TestLimiter_LeavesAStoreThatItWasGivenOpen(t *testing.T) {
 		t.Errorf("closed %d times, want 0", store.closed)
 	}
 }
+
+func TestRules_ApplicableTier(t *testing.T) {
+	tiers, err := tenant.NewTiers("free", tenant.Tier{Name: "free"}, tenant.Tier{Name: "pro"}, tenant.Tier{Name: "max"})
+	must(t, err)
+	must(t, tiers.Assign("local", "pro"))
+	local, _ := tiers.Assigned("local")
+	rules := quota.Rules{Tiers: tiers}
+	at := func(tier string, after time.Duration) tenant.Assertion {
+		return tenant.Assertion{Tier: tier, AsOf: local.AsOf.Add(after)}
+	}
+	for _, tt := range []struct {
+		name, id           string
+		assigned, asserted tenant.Assertion
+		want               string
+	}{
+		{"nothing is known", "acme", tenant.Assertion{}, tenant.Assertion{}, "free"},
+		{"asserted", "acme", tenant.Assertion{}, at("max", 0), "max"},
+		{"asserted, and unknown", "acme", tenant.Assertion{}, at("gold", 0), "free"},
+		{"assigned in the store", "acme", at("pro", -time.Hour), at("max", 0), "pro"},
+		{"assigned here", "local", tenant.Assertion{}, at("max", time.Hour), "pro"},
+		{"assigned here, later in the store", "local", at("max", 1), tenant.Assertion{}, "max"},
+		{"assigned here, earlier in the store", "local", at("max", -1), tenant.Assertion{}, "pro"},
+		{"assigned here and in the store at one instant", "local", at("max", 0), tenant.Assertion{}, "pro"},
+	} {
+		if got := rules.ApplicableTier(tt.id, tt.assigned, tt.asserted).Name; got != tt.want {
+			t.Errorf("%s: tier %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

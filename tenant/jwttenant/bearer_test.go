@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tenantgate/tenantgate/tenant"
+	"github.com/tenantgate/tenantgate/tenant/jwttenant"
 )
 
 func TestResolve_AuthorizationHeader(t *testing.T) {
@@ -91,6 +92,23 @@ func TestResolve_HugeTokenCostsNothing(t *testing.T) {
 			if allocs := testing.AllocsPerRun(20, func() { r.Resolve(req) }); allocs != 0 {
 				t.Errorf("refusing it allocates %v times, want 0", allocs)
 			}
+		})
+	}
+}
+
+func TestResolve_TokenOfTheGreatestLengthIsAccepted(t *testing.T) {
+	good := token(nil)
+	for name, c := range map[string]struct {
+		most int
+		want error
+	}{
+		"as long as allowed":    {len(good), nil},
+		"one byte more than is": {len(good) - 1, tenant.ErrInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := oneIssuer(hmacIssuer())
+			cfg.MaxTokenBytes = c.most
+			checkAnswer(t, must(jwttenant.New(cfg)), request(good), c.want)
 		})
 	}
 }
