@@ -199,7 +199,7 @@ func (m *machine) take(t *rapid.T) {
 
 func (m *machine) refund(t *rapid.T) {
 	if len(m.charges) == 0 {
-		t.Skip("nothing to refund")
+		return // nothing to refund
 	}
 	c := rapid.SampledFrom(m.charges).Draw(t, "decision") // perhaps again
 	if rapid.Bool().Draw(t, "quotas only") {

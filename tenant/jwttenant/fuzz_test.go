@@ -109,11 +109,11 @@ func FuzzClaims(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value string) {
 		var v any
 		if len(value) > 2000 || json.Unmarshal([]byte(value), &v) != nil {
-			t.Skip()
+			return // no claim
 		}
 		canonical := must(json.Marshal(v)) // without what readers disagree about
 		if strings.Count(string(canonical), "[")+strings.Count(string(canonical), "{") >= 30 || len(canonical) > 4000 {
-			t.Skip()
+			return // refused for its size or depth
 		}
 		payload := lasting().with(claims{"extra": raw(canonical)}).json()
 		if _, err := r.Resolve(request(mint("HS256", secret, `{"alg":"HS256"}`, payload))); err != nil {

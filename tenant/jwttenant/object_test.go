@@ -110,7 +110,7 @@ func TestResolve_AnyClaimsThatJSONCanSay(t *testing.T) {
 		all[path[0]] = inside
 		payload := claims(all).with(goodClaims()).with(claims{path[0]: inside}).json()
 		if len(payload) > 5000 {
-			t.Skip("longer than a token may be")
+			return // longer than a token may be
 		}
 		issuer := hmacIssuer()
 		issuer.TenantClaim = path
