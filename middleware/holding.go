@@ -19,6 +19,14 @@ func (p *passage) claimSlot() bool {
 	return claimed
 }
 
+// unclaimSlot undoes claimSlot for a request that got no slot: it may try again.
+func (p *passage) unclaimSlot() {
+	root := p.root()
+	root.mu.Lock()
+	defer root.mu.Unlock()
+	p.seated = false
+}
+
 // borrow lets a visit run on the slot that its host runs on, and reports whether it may. One at a time may: the host
 // waits for it, as a rule, and needs no slot meanwhile. What two do at a time needs two.
 func (p *passage) borrow() bool {

@@ -32,6 +32,7 @@ type passage struct {
 	outcome  Outcome
 	judged   bool  // quota has judged, or does; its refusals are forgotten
 	charged  bool  // outcome.Decision took something, and may be refunded
+	owing    bool  // it was refunded: to try again the request has to be judged again
 	lookup   error // of TierOf
 	inside   bool  // Drain waits for it
 	finished bool

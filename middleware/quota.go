@@ -90,6 +90,6 @@ func (p *passage) giveUpJudgement() {
 func (p *passage) noteJudgement(d *quota.Decision) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.judged, p.charged, p.outcome.Decision = d.Allowed, d.Allowed, *d
+	p.judged, p.charged, p.owing, p.outcome.Decision = d.Allowed, d.Allowed, !d.Allowed, *d
 	p.tier = d.Tier
 }

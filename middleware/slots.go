@@ -12,6 +12,12 @@ import (
 
 // occupy calls next on a slot.
 func (g *Gate) occupy(w http.ResponseWriter, r *http.Request, p *passage, next http.Handler) {
+	if p.root().owes() { // turned away before, and tried again by a middleware between quota and slots
+		var ok bool
+		if r, ok = g.judge(w, r, p); !ok {
+			return
+		}
+	}
 	if !p.claimSlot() { // the request was here before
 		visit := &passage{Context: r.Context(), gate: g, outer: passageOf(r.Context())}
 		visit.visit(p)
@@ -52,6 +58,7 @@ func (g *Gate) turnAway(w http.ResponseWriter, r *http.Request, p *passage, err 
 	if !refused && !clientLeft(r, err) && errors.Is(err, context.DeadlineExceeded) {
 		refusal, refused = &tenant.Refusal{Reason: tenant.ReasonCapacity, Tier: g.expectedTier(p), Cause: err}, true
 	}
+	defer p.unclaimSlot()
 	switch {
 	case refused && refusal.Reason == tenant.ReasonShare:
 		g.refund(w, r, p, refusal, (*quota.Limiter).RefundQuotas)
@@ -92,8 +99,17 @@ func (p *passage) claimRefund() (d quota.Decision, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ok = p.charged
-	p.charged = false
+	if ok {
+		p.judged, p.charged, p.owing = false, false, true
+	}
 	return p.outcome.Decision, ok
+}
+
+// owes reports whether the request is to be judged again before it may run.
+func (p *passage) owes() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.owing
 }
 
 func (p *passage) noteRefund(d *quota.Decision) {
