@@ -199,9 +199,7 @@ func (c *Core) Retune(now int64, id string) {
 func (c *Core) Tick(now int64) {
 	c.advance(now)
 	for c.maxWait > 0 && c.queue.head != nil && c.queue.head.arrived+c.maxWait <= c.now {
-		r := c.queue.head
-		c.expel(r, c.overdue(r.lane))
-		c.decided = append(c.decided, r)
+		c.expel(c.queue.head, c.overdue(c.queue.head.lane))
 	}
 	c.dispatch()
 	c.forget(1024)
@@ -225,9 +223,8 @@ func (c *Core) Drain() { c.closing = true }
 // Close is Drain, and refuses all waiters.
 func (c *Core) Close() {
 	c.closing = true
-	for r := c.queue.head; r != nil; r = c.queue.head {
-		c.expel(r, tenant.ReasonClosing)
-		c.decided = append(c.decided, r)
+	for c.queue.head != nil {
+		c.expel(c.queue.head, tenant.ReasonClosing)
 	}
 }
 

@@ -71,9 +71,7 @@ func (c *Core) makeRoom(l *lane) tenant.Reason {
 	if int64(l.queue.len+1)*int64(longest.share) >= int64(longest.queue.len)*int64(l.share) {
 		return c.overdue(l) // with this waiter, l's own queue would be the longest for its share
 	}
-	last := longest.queue.tail
-	c.expel(last, c.overdue(longest))
-	c.decided = append(c.decided, last)
+	c.expel(longest.queue.tail, c.overdue(longest))
 	return tenant.ReasonNone
 }
 
@@ -86,13 +84,14 @@ func (c *Core) overdue(l *lane) tenant.Reason {
 	return tenant.ReasonShare
 }
 
-// expel refuses a waiter.
+// expel refuses a waiter, who is to be told.
 func (c *Core) expel(r *Request, reason tenant.Reason) {
 	l := r.lane
 	c.unqueue(r)
 	c.refuse(l, r, reason)
 	c.update(l)
 	c.rest(l)
+	c.decided = append(c.decided, r)
 }
 
 // refuse ends a request of lane l that is in no queue.
