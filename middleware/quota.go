@@ -13,13 +13,13 @@ import (
 // judge asks quota about the request, unless it was asked before, and answers a refusal. It returns the request for the
 // next handler, and whether it passes.
 func (g *Gate) judge(w http.ResponseWriter, r *http.Request, p *passage) (*http.Request, bool) {
+	root := p.root()
+	if !root.claimJudgement() {
+		return r, true
+	}
 	operation := quota.DefaultOperation
 	if g.cfg.Operation != nil {
 		operation = g.cfg.Operation(r)
-	}
-	root := p.root()
-	if !root.claimJudgement(operation) {
-		return r, true
 	}
 	d, err := g.cfg.Quota.Take(r.Context(), root.tenant, operation)
 	if err != nil {
@@ -69,15 +69,12 @@ func refusalOf(d *quota.Decision) *tenant.Refusal {
 }
 
 // claimJudgement reports whether quota is yet to judge the request: then it is the caller's to have it judged.
-func (p *passage) claimJudgement(operation string) bool {
+func (p *passage) claimJudgement() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.judged {
-		return false
-	}
+	claimed := !p.judged
 	p.judged = true
-	p.outcome.Operation = operation
-	return true
+	return claimed
 }
 
 func (p *passage) giveUpJudgement() {
@@ -91,5 +88,5 @@ func (p *passage) noteJudgement(d *quota.Decision) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.judged, p.charged, p.owing, p.outcome.Decision = d.Allowed, d.Allowed, !d.Allowed, *d
-	p.tier = d.Tier
+	p.outcome.Operation, p.tier = d.Operation, d.Tier
 }
