@@ -12,7 +12,7 @@ import (
 type Config struct {
 	// Capacity is how many requests may run at once, 1 or more.
 	Capacity int
-	// Tiers is required. Share is the most a tenant may hold; Ceiling is ignored.
+	// Tiers is required. Share is the most a tenant may hold, Streams what runs beside; Ceiling is ignored.
 	Tiers *tenant.Tiers
 	// MaxQueue bounds the waiters of one tenant. 0: 100. Negative: nobody may wait.
 	MaxQueue int
@@ -48,13 +48,32 @@ func New(cfg Config) (*Bulkhead, error) {
 //   - a *[tenant.Refusal]: tenant.ReasonShare where the tenant's own queue is full or it waited too long while it held
 //     its share, tenant.ReasonCapacity where the others were in its way, tenant.ReasonClosing. RetryAfter estimates how
 //     long the tenant's queue takes. Where ctx's deadline was what bounded the wait, it also matches
-//     context.DeadlineExceeded;
+//     context.DeadlineExceeded. A request that would wait for too long is refused at once: when the tenant's requests
+//     before it, each held for as long as they were on average, would on all slots that the tenant may hope for outlast
+//     ctx's deadline or Config.MaxWait;
 //   - ctx.Err() where ctx was cancelled;
 //   - [tenant.ErrInvalidID].
 //
 // One request must not take two slots of one pool: at full capacity it would wait for itself.
 func (b *Bulkhead) Acquire(ctx context.Context, t tenant.Tenant) (release func(), err error) {
 	return b.pool.Acquire(ctx, t)
+}
+
+// AcquireN is Acquire of n slots, all at once, for work that takes as much as n requests; n is 1 or more. Where n is more
+// than the tenant may ever hold, it takes as many as that.
+//
+// Slots that come free are kept for a wide request whose turn it is until there are enough of them, so that narrow ones
+// do not overtake it for ever: fewer than n slots are idle for that.
+func (b *Bulkhead) AcquireN(ctx context.Context, t tenant.Tenant, n int) (release func(), err error) {
+	return b.pool.AcquireN(ctx, t, n)
+}
+
+// AcquireStream counts a request of t among the tenant's streams, of which its tier allows Streams at once; it takes no
+// slot and does not wait. Call release when the stream has ended; calling it again does nothing. The error is
+// [tenant.ErrInvalidID] or a *[tenant.Refusal]: tenant.ReasonShare where all are in use, tenant.ReasonPlan where the tier
+// allows none, tenant.ReasonClosing.
+func (b *Bulkhead) AcquireStream(t tenant.Tenant) (release func(), err error) {
+	return b.pool.AcquireStream(t)
 }
 
 // TryAcquire takes a slot for t if t may have one now, without waiting. release is nil where ok is false.
@@ -74,7 +93,7 @@ func (b *Bulkhead) TierOf(t tenant.Tenant) string { return b.pool.TierOf(t) }
 func (b *Bulkhead) Tiers() *tenant.Tiers { return b.pool.Tiers() }
 
 // Drain refuses every new Acquire (tenant.ReasonClosing), for good, and waits until nothing waits or is held: then it
-// returns nil. Where ctx ends first it returns ctx.Err(); who waits or holds by then is left alone.
+// returns nil. It does not wait for streams. Where ctx ends first it returns ctx.Err(); who waits or holds by then is left alone.
 func (b *Bulkhead) Drain(ctx context.Context) error { return b.pool.Drain(ctx) }
 
 // Close refuses every new Acquire and answers all waiters (tenant.ReasonClosing). Slots that are held stay held until

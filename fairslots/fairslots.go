@@ -12,7 +12,7 @@ import (
 type Config struct {
 	// Capacity is how many requests may run at once, 1 or more.
 	Capacity int
-	// Tiers is required. Share is what a tenant is sure of, Ceiling the most it may hold.
+	// Tiers is required. Share is what a tenant is sure of, Ceiling the most it may hold, Streams what runs beside.
 	Tiers *tenant.Tiers
 	// MaxQueue bounds the waiters of one tenant. 0: 100. Negative: nobody may wait.
 	MaxQueue int
@@ -48,13 +48,33 @@ func New(cfg Config) (*Pool, error) {
 //   - a *[tenant.Refusal]: tenant.ReasonShare where the tenant's own queue is full or it waited too long while it held
 //     its share, tenant.ReasonCapacity where the others were in its way, tenant.ReasonClosing. RetryAfter estimates how
 //     long the tenant's queue takes. Where ctx's deadline was what bounded the wait, it also matches
-//     context.DeadlineExceeded;
+//     context.DeadlineExceeded. A request that would wait for too long is refused at once: when the tenant's requests
+//     before it, each held for as long as they were on average, would on all slots that the tenant may hope for outlast
+//     ctx's deadline or Config.MaxWait;
 //   - ctx.Err() where ctx was cancelled;
 //   - [tenant.ErrInvalidID].
 //
 // One request must not take two slots of one pool: at full capacity it would wait for itself.
 func (p *Pool) Acquire(ctx context.Context, t tenant.Tenant) (release func(), err error) {
 	return p.pool.Acquire(ctx, t)
+}
+
+// AcquireN is Acquire of n slots, all at once, for work that takes as much as n requests; n is 1 or more. Where n is more
+// than the tenant may ever hold, it takes as many as that.
+//
+// Slots that come free are kept for a wide request whose turn it is until there are enough of them, so that narrow ones
+// do not overtake it for ever: fewer than n slots are idle for that. It goes before others by the rule that all go by,
+// and charges its tenant for n slots.
+func (p *Pool) AcquireN(ctx context.Context, t tenant.Tenant, n int) (release func(), err error) {
+	return p.pool.AcquireN(ctx, t, n)
+}
+
+// AcquireStream counts a request of t among the tenant's streams, of which its tier allows Streams at once; it takes no
+// slot and does not wait. Call release when the stream has ended; calling it again does nothing. The error is
+// [tenant.ErrInvalidID] or a *[tenant.Refusal]: tenant.ReasonShare where all are in use, tenant.ReasonPlan where the tier
+// allows none, tenant.ReasonClosing.
+func (p *Pool) AcquireStream(t tenant.Tenant) (release func(), err error) {
+	return p.pool.AcquireStream(t)
 }
 
 // TryAcquire takes a slot for t if t may have one now, without waiting. release is nil where ok is false.
@@ -74,7 +94,7 @@ func (p *Pool) TierOf(t tenant.Tenant) string { return p.pool.TierOf(t) }
 func (p *Pool) Tiers() *tenant.Tiers { return p.pool.Tiers() }
 
 // Drain refuses every new Acquire (tenant.ReasonClosing), for good, and waits until nothing waits or is held: then it
-// returns nil. Where ctx ends first it returns ctx.Err(); who waits or holds by then is left alone.
+// returns nil. It does not wait for streams. Where ctx ends first it returns ctx.Err(); who waits or holds by then is left alone.
 func (p *Pool) Drain(ctx context.Context) error { return p.pool.Drain(ctx) }
 
 // Close refuses every new Acquire and answers all waiters (tenant.ReasonClosing). Slots that are held stay held until

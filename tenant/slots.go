@@ -6,9 +6,11 @@ type SlotStats struct {
 	Capacity int
 	// InUse and Waiting are sums over all tenants. InUse exceeds Capacity only while a lowered capacity drains.
 	InUse, Waiting int
+	// Streams is how many requests run without a slot, as streams.
+	Streams int
 	// Closing is set once the pool drains or is closed.
 	Closing bool
-	// Tenants are the tenants the pool remembers, in no order: those that hold or wait, and those that did lately.
+	// Tenants are the tenants the pool remembers, in no order: those that hold, wait or stream, and those that did lately.
 	Tenants []TenantSlots
 }
 
@@ -18,4 +20,6 @@ type TenantSlots struct {
 	// Share and Ceiling are the tier's, in slots. Ceiling 0: the whole capacity.
 	Share, Ceiling int
 	InUse, Waiting int
+	// Streams is how many of its requests run without a slot, as streams.
+	Streams int
 }

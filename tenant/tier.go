@@ -13,14 +13,14 @@ const Unlimited float64 = math.MaxFloat64
 // maxUnits bounds bursts and quotas: the largest integer that a structured HTTP field carries (RFC 9651).
 const maxUnits = 999_999_999_999_999
 
-// maxSlots bounds shares and ceilings.
+// maxSlots bounds shares, ceilings and streams.
 const maxSlots = 1_000_000_000
 
 // policyNames are the limits that no tier may be called like: a refusal's Policy must say which of them spoke.
 var policyNames = []string{"cluster", "second", "minute", "hour", "day", "month"}
 
-// Tier is a plan: what a tenant on it may do. A limiter reads Rate, Burst and Quotas, a pool Share and Ceiling; each
-// refuses at start-up a tier that lacks what it needs.
+// Tier is a plan: what a tenant on it may do. A limiter reads Rate, Burst and Quotas, a pool Share, Ceiling and Streams;
+// each refuses at start-up a tier that lacks what it needs.
 type Tier struct {
 	// Name has the alphabet of tenant IDs and is none of the policy names cluster, second, minute, hour, day, month.
 	Name string
@@ -33,6 +33,9 @@ type Tier struct {
 	Share int
 	// Ceiling is how many slots it may hold at most while others are free; at least Share. 0: the whole capacity.
 	Ceiling int
+	// Streams is how many requests it may run at once beside its slots, as streams: such that go on for long and take
+	// little, and have said so. 0: none.
+	Streams int
 	// Quotas are calendar quotas beside the rate. Zero: none.
 	Quotas Quotas
 }
@@ -63,6 +66,7 @@ func (t Tier) check() error {
 	within("Burst", int64(t.Burst), maxUnits)
 	within("Share", int64(t.Share), maxSlots)
 	within("Ceiling", int64(t.Ceiling), maxSlots)
+	within("Streams", int64(t.Streams), maxSlots)
 	if 0 < t.Ceiling && t.Ceiling < t.Share {
 		fail("Ceiling is %d, want 0 or at least the Share of %d", t.Ceiling, t.Share)
 	}

@@ -11,7 +11,9 @@ import (
 // keep pace.
 func (c *Core) advance(now int64) {
 	c.now = max(c.now, now)
-	c.forget(2)
+	if l := c.idle.first(); l != nil && l.parked+forgetAfter <= c.now {
+		c.forget(2)
+	}
 }
 
 // laneOf returns t's lane, with what t says about its tier taken in. A new lane is idle.
@@ -21,17 +23,16 @@ func (c *Core) laneOf(t tenant.Tenant) *lane {
 			l.asserted = merged
 			c.adopt(l)
 			c.update(l)
-			c.dispatch()
+			c.dispatch(nil)
 		}
 		return l
 	}
 	c.births++
 	l := &lane{id: t.ID, asserted: t.Assertion(), tag: math.Inf(-1), hold: -1, born: c.births, idleSince: c.now}
-	l.queue.of = func(r *Request) *links[Request] { return &r.inLane }
 	c.adopt(l)
 	c.lanes[t.ID] = l
 	c.peak = max(c.peak, len(c.lanes))
-	c.idle.push(l)
+	c.park(l)
 	return l
 }
 
@@ -41,27 +42,21 @@ func (c *Core) adopt(l *lane) {
 	if l.active {
 		c.activeShares += t.Share - l.share
 	}
-	l.tier, l.share, l.ceiling = t.Name, t.Share, t.Ceiling
+	l.tier, l.share, l.ceiling, l.allowed = t.Name, t.Share, t.Ceiling, t.Streams
 }
 
-// begin makes the lane active before a request of it enters. A tenant that begins to wait has no more credit than the
-// rule gives, and an idle one has lived down a part of its past.
+// begin makes the lane active before a request of it enters. An idle tenant has lived down a part of its past.
 func (c *Core) begin(l *lane) {
 	if !l.active {
-		left := 1 - float64(c.now-l.idleSince)/forgetAfter
-		l.tag = min(l.tag, c.virtual+aheadSeconds*left)
+		left := max(1-float64(c.now-l.idleSince)/forgetAfter, 0)
+		l.tag = min(l.tag, c.virtual+ahead*left)
+		c.unpark(l)
 		l.active = true
 		c.activeShares += l.share
-		c.idle.remove(l)
 	}
 	if l.queue.len == 0 {
-		l.tag = max(l.tag, c.leastTag())
+		c.floor(l)
 	}
-}
-
-// leastTag is the tag of a tenant that has all the credit it may have. Some lane must be active.
-func (c *Core) leastTag() float64 {
-	return max(c.virtual-creditSeconds*min(1, float64(c.capacity)/float64(c.activeShares)), 0)
 }
 
 // rest makes the lane idle if it neither holds nor waits any more.
@@ -69,16 +64,43 @@ func (c *Core) rest(l *lane) {
 	if !l.active || l.inUse > 0 || l.queue.len > 0 {
 		return
 	}
-	l.active = false
-	l.idleSince = c.now
+	l.active, l.idleSince = false, c.now
 	c.activeShares -= l.share
-	c.idle.push(l)
+	c.park(l)
+}
+
+// park puts a lane that has ceased to hold, to wait or to stream among those to be forgotten, unless it still does
+// another of these.
+func (c *Core) park(l *lane) {
+	if !l.active && l.streams == 0 {
+		l.parked = c.now
+		c.idle.push(l, &l.idle)
+	}
+}
+
+// unpark undoes that, before the lane does any of these.
+func (c *Core) unpark(l *lane) {
+	if !l.active && l.streams == 0 {
+		c.idle.remove(&l.idle)
+	}
+}
+
+// floor takes from a lane what credit it has beyond what the rule gives. Some lane must be active.
+func (c *Core) floor(l *lane) {
+	if l.tag < c.virtual {
+		l.tag = max(l.tag, c.leastTag())
+	}
+}
+
+// leastTag is the tag of a tenant that has all the credit it may have.
+func (c *Core) leastTag() float64 {
+	return max(c.virtual-fullCredit*min(1, float64(c.capacity)/float64(c.activeShares)), 0)
 }
 
 // forget drops at most n of the lanes that have been idle for long enough.
 func (c *Core) forget(n int) {
-	for l := c.idle.head; l != nil && n > 0 && l.idleSince+forgetAfter <= c.now; l = c.idle.head {
-		c.idle.remove(l)
+	for l := c.idle.first(); l != nil && n > 0 && l.parked+forgetAfter <= c.now; l = c.idle.first() {
+		c.idle.remove(&l.idle)
 		delete(c.lanes, l.id)
 		n--
 	}
@@ -88,69 +110,91 @@ func (c *Core) forget(n int) {
 	}
 }
 
-// update puts the lane where it belongs after its use, its queue or its tier changed. A tenant that waits for its own
-// ceiling is not behind for the others' sake: it gets no more credit by that than by idleness.
+// update puts the lane where it belongs after its use, its queue or its tier changed. That is also when its credit is
+// bounded: the virtual clock may have moved on while the lane waited at its share, which is not for the others' sake.
 func (c *Core) update(l *lane) {
 	for c.rule == Hard && c.pass(l) {
 	}
-	ready := c.mayRun(l)
-	if l.queue.len > 0 && !ready {
-		l.tag = max(l.tag, c.leastTag())
+	if l.queue.len > 0 {
+		c.floor(l)
 	}
-	c.ready.set(l, ready)
-	c.longest.set(l, l.queue.len > 0)
+	if c.mayRun(l) {
+		c.heaps[ready].set(c.order(l))
+	} else {
+		c.heaps[ready].remove(l)
+	}
+	if c.full {
+		c.updateLongest(l)
+	}
+}
+
+func (c *Core) updateLongest(l *lane) {
+	if l.queue.len > 0 {
+		c.heaps[longest].set(crowding(l))
+	} else {
+		c.heaps[longest].remove(l)
+	}
 }
 
 // rebuild is update for all lanes at once, where the order between them changed.
 func (c *Core) rebuild() {
-	for r := c.queue.head; c.rule == Hard && r != nil; r = r.inQueue.next {
-		if r.pass == 0 {
-			c.pass(r.lane)
+	if c.rule == Hard {
+		for e := c.queue.head; e != nil; e = e.next {
+			if e.elem.pass == 0 {
+				c.pass(e.elem.lane)
+			}
 		}
 	}
-	c.ready.clear()
-	c.longest.clear()
+	for i := range c.heaps {
+		c.heaps[i].clear()
+	}
 	for _, l := range c.lanes {
 		c.update(l)
 	}
 }
 
-func (c *Core) mayRun(l *lane) bool { return l.queue.len > 0 && l.inUse < c.limit(l) }
-
 // pass lets the lane's next waiter through to the queue for the capacity, and reports whether there was one and room
 // in the lane.
 func (c *Core) pass(l *lane) bool {
-	r := l.unpassed
-	if r == nil || l.inUse+l.passed >= c.limit(l) {
+	if l.unpassed == nil {
+		return false
+	}
+	r := l.unpassed.elem
+	n := c.need(l, r)
+	if l.inUse+l.passed+n > c.limit(l) {
 		return false
 	}
 	c.passes++
-	r.pass = c.passes
-	l.passed++
-	l.unpassed = r.inLane.next
+	r.pass, r.passing = c.passes, n
+	l.passed += n
+	l.unpassed = l.unpassed.next
 	return true
 }
 
-// enqueue puts r into the queue of its lane.
+// enqueue puts r into the queue of its lane. An update of the lane has to follow.
 func (c *Core) enqueue(l *lane, r *Request) {
 	r.State, r.lane, r.arrived = Waiting, l, c.now
-	l.queue.push(r)
-	c.queue.push(r)
+	l.queue.push(r, &r.inLane)
+	l.wanted += r.width()
+	c.queue.push(r, &r.inQueue)
 	if l.unpassed == nil {
-		l.unpassed = r
+		l.unpassed = &r.inLane
 	}
 }
 
 // unqueue takes r out of the queue. An update of the lane has to follow.
 func (c *Core) unqueue(r *Request) {
 	l := r.lane
-	if l.unpassed == r {
+	if l.unpassed == &r.inLane {
 		l.unpassed = r.inLane.next
 	}
-	if r.pass > 0 {
-		r.pass = 0
-		l.passed--
+	l.passed -= r.passing
+	r.pass, r.passing = 0, 0
+	l.queue.remove(&r.inLane)
+	l.wanted -= r.width()
+	c.queue.remove(&r.inQueue)
+	if c.full && c.queue.len < c.maxWaiting/2 {
+		c.full = false
+		c.heaps[longest].clear()
 	}
-	l.queue.remove(r)
-	c.queue.remove(r)
 }

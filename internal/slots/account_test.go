@@ -109,8 +109,8 @@ func TestCore_ChangeOfShareWhileHoldingSettlesWhatWasCharged(t *testing.T) {
 			c.Retune(500*ms, "a")
 			before := c.lanes["a"].tag - r.charged
 			c.Leave(520*ms, &r)
-			if got, want := c.lanes["a"].tag-before, 0.02/float64(tt.to); got < want-1e-9 || got > want+1e-9 {
-				t.Errorf("20 ms held at a share of %d count %.4f, want %.4f", tt.to, got, want)
+			if got, want := c.lanes["a"].tag-before, float64(20*ms)/float64(tt.to); got < want-1 || got > want+1 {
+				t.Errorf("20 ms held at a share of %d count %.0f, want %.0f", tt.to, got, want)
 			}
 		})
 	}

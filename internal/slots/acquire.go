@@ -3,35 +3,56 @@ package slots
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
-// Acquire takes a slot for t, and waits for it if need be. It returns a *[tenant.Refusal], the error of a cancelled
-// context, or [tenant.ErrInvalidID].
+// Acquire is AcquireN of one slot.
 func (p *Pool) Acquire(ctx context.Context, t tenant.Tenant) (release func(), err error) {
+	return p.AcquireN(ctx, t, 1)
+}
+
+// AcquireN takes n slots at once for t, and waits for them if need be; as many as t may ever hold where that is fewer. It
+// returns a *[tenant.Refusal], the error of a cancelled context, [tenant.ErrInvalidID], or an error that says that n is
+// not 1 or more.
+func (p *Pool) AcquireN(ctx context.Context, t tenant.Tenant, n int) (release func(), err error) {
+	if n < 1 {
+		return nil, fmt.Errorf("%s: AcquireN of %d slots, want 1 or more", p.pkg, n)
+	}
 	if err := tenant.CheckID(t.ID); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, p.tooLate(t, err)
 	}
+	deadline := p.deadline(ctx)
 	now := p.now()
 	p.mu.Lock()
 	r := p.requestLocked()
+	r.Width, r.Deadline = n, deadline
 	p.core.Enter(now, r, t)
 	p.finishLocked()
 	switch r.State {
 	case Granted:
 		p.mu.Unlock()
-		return p.releaser(r), nil
+		return r.releaser(), nil
 	case Refused:
 		defer p.mu.Unlock()
-		return nil, p.refusalLocked(r, nil)
+		return nil, p.refusalLocked(r)
 	}
 	p.mu.Unlock()
 	return p.wait(ctx, r)
+}
+
+// deadline is ctx's, in the core's time; 0: it has none.
+func (p *Pool) deadline(ctx context.Context) int64 {
+	at, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return max(int64(at.Sub(p.start)), 1)
 }
 
 // wait waits until r is decided about or ctx ends, whichever is first.
@@ -39,11 +60,11 @@ func (p *Pool) wait(ctx context.Context, r *Request) (release func(), err error)
 	select {
 	case <-r.decided:
 		if r.State == Granted {
-			return p.releaser(r), nil
+			return r.releaser(), nil
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return nil, p.refusalLocked(r, nil)
+		return nil, p.refusalLocked(r)
 	case <-ctx.Done():
 		now := p.now()
 		p.mu.Lock()
@@ -53,7 +74,7 @@ func (p *Pool) wait(ctx context.Context, r *Request) (release func(), err error)
 }
 
 // abandonLocked takes back a request whose context ended. If it was decided about in the meantime, which its waiter has
-// not heard, a slot goes back; a refusal stands, unless the context was cancelled: then nobody wants to know.
+// not heard, slots go back; a refusal stands, unless the context was cancelled: then nobody wants to know.
 func (p *Pool) abandonLocked(now int64, r *Request, ended error) error {
 	select {
 	case <-r.decided:
@@ -65,12 +86,9 @@ func (p *Pool) abandonLocked(now int64, r *Request, ended error) error {
 		p.recycleLocked(r)
 		return ended
 	}
-	if r.State == Refused { // not by the deadline
-		return p.refusalLocked(r, nil)
-	}
-	p.core.Expire(now, r)
+	p.core.Expire(now, r) // does nothing to a request that was refused
 	p.finishLocked()
-	return p.refusalLocked(r, ended)
+	return p.refusalLocked(r)
 }
 
 // tooLate answers a request whose context had ended before it came.
@@ -84,7 +102,7 @@ func (p *Pool) tooLate(t tenant.Tenant, ended error) error {
 	r := p.requestLocked()
 	p.core.Refuse(now, r, t)
 	p.finishLocked()
-	return p.refusalLocked(r, ended)
+	return p.refusalLocked(r)
 }
 
 // TryAcquire takes a slot for t if one is free for it now.
@@ -96,20 +114,39 @@ func (p *Pool) TryAcquire(t tenant.Tenant) (release func(), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.requestLocked()
+	r.Width = 1
 	granted := p.core.TryEnter(now, r, t)
 	p.finishLocked()
 	if !granted {
 		p.recycleLocked(r)
 		return nil, false
 	}
-	return p.releaser(r), true
+	return r.releaser(), true
 }
 
-// releaser returns the function that gives r's slot back when it is first called. It needs no lock: a request that
-// holds a slot is its holder's alone.
-func (p *Pool) releaser(r *Request) func() {
+// AcquireStream counts a request of t as one of its streams, without waiting. It returns a *[tenant.Refusal] or
+// [tenant.ErrInvalidID].
+func (p *Pool) AcquireStream(t tenant.Tenant) (release func(), err error) {
+	if err := tenant.CheckID(t.ID); err != nil {
+		return nil, err
+	}
+	now := p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.requestLocked()
+	p.core.Stream(now, r, t)
+	p.finishLocked()
+	if r.State == Refused {
+		return nil, p.refusalLocked(r)
+	}
+	return r.releaser(), nil
+}
+
+// releaser returns the function that gives back what r holds when it is first called. It needs no lock: a request that
+// holds something is its holder's alone.
+func (r *Request) releaser() func() {
 	use := r.uses
-	return func() { p.release(r, use) }
+	return func() { r.pool.release(r, use) }
 }
 
 func (p *Pool) release(r *Request, use uint64) {
@@ -124,9 +161,10 @@ func (p *Pool) release(r *Request, use uint64) {
 	p.recycleLocked(r)
 }
 
-func (p *Pool) refusalLocked(r *Request, cause error) *tenant.Refusal {
-	refusal := &tenant.Refusal{
-		Reason: r.Reason, Tier: r.Tier, Policy: r.Tier, RetryAfter: time.Duration(r.RetryAfter), Cause: cause,
+func (p *Pool) refusalLocked(r *Request) *tenant.Refusal {
+	refusal := &tenant.Refusal{Reason: r.Reason, Tier: r.Tier, Policy: r.Tier, RetryAfter: time.Duration(r.RetryAfter)}
+	if r.Late {
+		refusal.Cause = context.DeadlineExceeded
 	}
 	p.recycleLocked(r)
 	return refusal
@@ -136,7 +174,7 @@ func (p *Pool) refusalLocked(r *Request, cause error) *tenant.Refusal {
 func (p *Pool) requestLocked() *Request {
 	n := len(p.spare)
 	if n == 0 {
-		return &Request{decided: make(chan struct{}, 1)}
+		return &Request{pool: p, decided: make(chan struct{}, 1)}
 	}
 	r := p.spare[n-1]
 	p.spare[n-1] = nil

@@ -6,15 +6,15 @@ import (
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
-// Times are nanoseconds on any clock that does not go back; the account of service is kept in seconds.
+// Times are nanoseconds on any clock that does not go back.
 const (
-	second = 1e9
+	second = 1_000_000_000
 
-	// creditSeconds is how much service a tenant that was idle may be behind the virtual clock, where the active shares
+	// fullCredit is how much service a tenant that was idle may be behind the virtual clock, where the active shares
 	// fit the capacity.
-	creditSeconds = 0.1
-	// aheadSeconds is how far a tenant's own past may put it ahead of the virtual clock.
-	aheadSeconds = 1.0
+	fullCredit = second / 10
+	// ahead is how far a tenant's own past may put it ahead of the virtual clock.
+	ahead = second
 	// forgetAfter is how long an idle tenant is remembered, and how long it takes to live its past down.
 	forgetAfter = 10 * second
 	// tenantWeight and poolWeight are what the newest holding time counts in the averages.
@@ -42,18 +42,20 @@ type Core struct {
 
 	now      int64
 	capacity int
-	inUse    int // the sum over all lanes, as is queue.len
 	closing  bool
+	inUse    int // the sum over all lanes, as are queue.len and streams
 
-	lanes   map[string]*lane
-	peak    int           // most lanes since the map was last made anew
-	ready   laneHeap      // lanes with a waiter that may run, the first to run first
-	longest laneHeap      // lanes with a waiter, the longest queue for its share first
-	queue   list[Request] // all waiters, oldest first
-	idle    list[lane]    // lanes that neither hold nor wait, longest idle first
+	streams int
+
+	lanes map[string]*lane
+	peak  int             // most lanes since the map was last made anew
+	heaps [heaps]laneHeap // the longest queues are kept in order only from when the total is full until it is half full
+	full  bool            // they are
+	queue list[Request]   // all waiters, oldest first
+	idle  list[lane]      // longest idle first
 
 	virtual      float64 // the largest tag that was granted
-	hold         float64 // average holding time of all tenants, in seconds; negative: no history
+	hold         float64 // average holding time of all tenants, in nanoseconds; negative: no history
 	activeShares int     // of the lanes that hold or wait
 	grants       uint64
 	passes       uint64
@@ -71,10 +73,9 @@ func New(cfg Config) *Core {
 		lanes:   map[string]*lane{},
 		hold:    -1,
 	}
-	c.ready = laneHeap{before: c.before, place: func(l *lane) *int { return &l.inReady }}
-	c.longest = laneHeap{before: longer, place: func(l *lane) *int { return &l.inLongest }}
-	c.queue.of = func(r *Request) *links[Request] { return &r.inQueue }
-	c.idle.of = func(l *lane) *links[lane] { return &l.idle }
+	for i := range c.heaps {
+		c.heaps[i].which = i
+	}
 	return c
 }
 
@@ -85,37 +86,65 @@ func (c *Core) Enter(now int64, r *Request, t tenant.Tenant) {
 		c.turnAway(r, t)
 		return
 	}
+	r.Late = false
 	l := c.laneOf(t)
 	c.begin(l)
-	if c.inUse < c.capacity && l.inUse < c.limit(l) { // then nobody who may run waits, of this lane neither
+	if c.mayTake(l, r) {
 		c.grantTo(l, r)
 		return
 	}
-	if reason := c.makeRoom(l); reason != tenant.ReasonNone {
+	if reason := c.makeRoom(l, r); reason != tenant.ReasonNone {
 		c.refuse(l, r, reason)
 		c.rest(l)
 		return
 	}
 	c.enqueue(l, r)
 	c.update(l)
+	c.dispatch(r) // a waiter that was pushed out may have been one for whom slots were kept free
 }
 
-// TryEnter is Enter for a request that does not wait: it is Granted, or nothing happened and TryEnter returns false.
+// TryEnter is Enter for a request that does not wait: it is Granted, or it was never there and TryEnter returns false.
 func (c *Core) TryEnter(now int64, r *Request, t tenant.Tenant) bool {
 	c.advance(now)
 	if c.closing {
 		return false
 	}
 	l := c.laneOf(t)
-	if c.inUse >= c.capacity || l.inUse >= c.limit(l) {
+	c.begin(l)
+	if !c.mayTake(l, r) {
+		c.rest(l)
 		return false
 	}
-	c.begin(l)
 	c.grantTo(l, r)
 	return true
 }
 
-// Leave ends r: a waiter leaves the queue, a holder gives its slot back. It does nothing to a request that is done.
+// Stream takes r in as one of its tenant's streams, which take no slot: it is Streaming or Refused.
+func (c *Core) Stream(now int64, r *Request, t tenant.Tenant) {
+	c.advance(now)
+	if c.closing {
+		c.turnAway(r, t)
+		return
+	}
+	l := c.laneOf(t)
+	r.Late = false
+	if l.streams >= l.allowed {
+		reason := tenant.ReasonShare
+		if l.allowed == 0 {
+			reason = tenant.ReasonPlan
+		}
+		c.refuse(l, r, reason)
+		r.RetryAfter = 0 // there is no telling how long streams last
+		return
+	}
+	c.unpark(l)
+	l.streams++
+	c.streams++
+	r.State, r.lane = Streaming, l
+}
+
+// Leave ends r: a waiter leaves the queue, a holder gives its slots back, a stream ends. It does nothing to a request
+// that is done.
 func (c *Core) Leave(now int64, r *Request) {
 	c.advance(now)
 	if l := r.lane; l != nil {
@@ -124,26 +153,31 @@ func (c *Core) Leave(now int64, r *Request) {
 	}
 }
 
-// Expire is Leave for a request that has no time left to wait: it is Refused, a slot that it got meanwhile is given
-// back.
+// Expire is Leave for a request whose deadline has come: it is Refused, and what it got meanwhile is given back.
 func (c *Core) Expire(now int64, r *Request) {
 	c.advance(now)
 	if l := r.lane; l != nil {
 		c.end(r)
 		c.refuse(l, r, c.overdue(l))
+		r.Late = true
 		c.left(l)
 	}
 }
 
-// end takes r, which waits or holds, out of its lane. The lane's left has to follow.
+// end takes r, which waits, holds or streams, out of its lane. The lane's left has to follow.
 func (c *Core) end(r *Request) {
 	l := r.lane
-	if r.State == Waiting {
+	switch r.State {
+	case Waiting:
 		c.unqueue(r)
-	} else {
-		l.inUse--
-		c.inUse--
+	case Streaming:
+		l.streams--
+		c.streams--
+		c.park(l)
+	default:
 		c.settle(l, r)
+		l.inUse -= r.slots
+		c.inUse -= r.slots
 	}
 	r.State, r.lane = Done, nil
 }
@@ -152,10 +186,10 @@ func (c *Core) end(r *Request) {
 func (c *Core) left(l *lane) {
 	c.update(l)
 	c.rest(l)
-	c.dispatch()
+	c.dispatch(nil)
 }
 
-// Refuse is Enter for a request that had no time left when it came: it is Refused.
+// Refuse is Enter for a request whose deadline had come before it: it is Refused.
 func (c *Core) Refuse(now int64, r *Request, t tenant.Tenant) {
 	c.advance(now)
 	if c.closing {
@@ -164,11 +198,12 @@ func (c *Core) Refuse(now int64, r *Request, t tenant.Tenant) {
 	}
 	l := c.laneOf(t)
 	c.refuse(l, r, c.overdue(l))
+	r.Late = true
 }
 
 // turnAway refuses a request that enters a closing core.
 func (c *Core) turnAway(r *Request, t tenant.Tenant) {
-	r.State, r.Reason, r.Tier, r.RetryAfter = Refused, tenant.ReasonClosing, c.TierOf(t), 0
+	r.State, r.Reason, r.Tier, r.RetryAfter, r.Late = Refused, tenant.ReasonClosing, c.TierOf(t), 0, false
 }
 
 // Resize changes the capacity. What is held beyond the new one drains.
@@ -176,7 +211,7 @@ func (c *Core) Resize(now int64, capacity int) {
 	c.advance(now)
 	c.capacity = capacity
 	c.rebuild()
-	c.dispatch()
+	c.dispatch(nil)
 }
 
 // Retune gives the tenant called id, or with an empty id all of them, the tier that the catalogue says now.
@@ -191,28 +226,28 @@ func (c *Core) Retune(now int64, id string) {
 		c.adopt(l)
 		c.update(l)
 	}
-	c.dispatch()
+	c.dispatch(nil)
 }
 
 // Tick refuses the waiters that waited too long, and forgets the tenants that were idle long enough: so many at a time
 // that the caller's lock is free in between.
 func (c *Core) Tick(now int64) {
 	c.advance(now)
-	for c.maxWait > 0 && c.queue.head != nil && c.queue.head.arrived+c.maxWait <= c.now {
-		c.expel(c.queue.head, c.overdue(c.queue.head.lane))
+	for r := c.queue.first(); r != nil && c.maxWait > 0 && r.arrived+c.maxWait <= c.now; r = c.queue.first() {
+		c.expel(r, c.overdue(r.lane))
 	}
-	c.dispatch()
+	c.dispatch(nil)
 	c.forget(1024)
 }
 
 // Next is when Tick has something to do. ok is false where it never has as things are.
 func (c *Core) Next() (at int64, ok bool) {
 	at = math.MaxInt64
-	if c.maxWait > 0 && c.queue.head != nil {
-		at = c.queue.head.arrived + c.maxWait
+	if r := c.queue.first(); r != nil && c.maxWait > 0 {
+		at = r.arrived + c.maxWait
 	}
-	if c.idle.head != nil && !c.closing {
-		at = min(at, c.idle.head.idleSince+forgetAfter)
+	if l := c.idle.first(); l != nil && !c.closing {
+		at = min(at, l.parked+forgetAfter)
 	}
 	return at, at != math.MaxInt64
 }
@@ -223,8 +258,8 @@ func (c *Core) Drain() { c.closing = true }
 // Close is Drain, and refuses all waiters.
 func (c *Core) Close() {
 	c.closing = true
-	for c.queue.head != nil {
-		c.expel(c.queue.head, tenant.ReasonClosing)
+	for r := c.queue.first(); r != nil; r = c.queue.first() {
+		c.expel(r, tenant.ReasonClosing)
 	}
 }
 

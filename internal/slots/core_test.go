@@ -33,7 +33,7 @@ type machine struct {
 func newMachine(t *rapid.T, rule Rule) *machine {
 	tiers, err := tenant.NewTiers("s1",
 		tenant.Tier{Name: "s1", Share: 1}, tenant.Tier{Name: "s2", Share: 2, Ceiling: 3},
-		tenant.Tier{Name: "s3", Share: 3, Ceiling: 3}, tenant.Tier{Name: "s7", Share: 7})
+		tenant.Tier{Name: "s3", Share: 3, Ceiling: 3, Streams: 1}, tenant.Tier{Name: "s7", Share: 7, Streams: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,15 +80,22 @@ func drawTenant(t *rapid.T) tenant.Tenant {
 	return tenant.Tenant{ID: drawID(t), Tier: rapid.SampledFrom([]string{"", "s1", "s2", "s3", "s7"}).Draw(t, "tier")}
 }
 
-func (m *machine) newTwin(id string) *twin {
-	w := &twin{core: &Request{}, model: &modelRequest{}, id: id}
+func (m *machine) newTwin(id string, width int, deadline int64) *twin {
+	w := &twin{
+		core: &Request{Width: width, Deadline: deadline}, model: &modelRequest{width: max(width, 1), deadline: deadline}, id: id,
+	}
 	m.all = append(m.all, w)
 	m.of[w.core] = w
 	return w
 }
 
-func (m *machine) enter(who tenant.Tenant, try bool) {
-	w := m.newTwin(who.ID)
+func (m *machine) enter(t *rapid.T, who tenant.Tenant, try bool) {
+	width := rapid.SampledFrom([]int{0, 1, 1, 1, 1, 2, 3, 9}).Draw(t, "width")
+	deadline := rapid.SampledFrom([]int64{0, 0, 1, ms, 30 * ms, 2000 * ms}).Draw(t, "deadline")
+	if deadline > 0 {
+		deadline += m.now
+	}
+	w := m.newTwin(who.ID, width, deadline)
 	if try {
 		m.core.TryEnter(m.now, w.core, who)
 	} else {
@@ -100,18 +107,25 @@ func (m *machine) enter(who tenant.Tenant, try bool) {
 
 func (m *machine) actions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
-		"enter": func(t *rapid.T) { m.enter(drawTenant(t), false) },
+		"enter": func(t *rapid.T) { m.enter(t, drawTenant(t), false) },
 		"burst": func(t *rapid.T) {
 			who := drawTenant(t)
 			for range rapid.IntRange(2, 8).Draw(t, "requests") {
-				m.enter(who, false)
+				m.enter(t, who, false)
 				m.check(t)
 			}
 		},
-		"try": func(t *rapid.T) { m.enter(drawTenant(t), true) },
+		"try": func(t *rapid.T) { m.enter(t, drawTenant(t), true) },
+		"stream": func(t *rapid.T) {
+			who := drawTenant(t)
+			w := m.newTwin(who.ID, 0, 0)
+			m.core.Stream(m.now, w.core, who)
+			m.step()
+			m.model.stream(w.model, who)
+		},
 		"come late": func(t *rapid.T) {
 			who := drawTenant(t)
-			w := m.newTwin(who.ID)
+			w := m.newTwin(who.ID, 1, 1)
 			m.core.Refuse(m.now, w.core, who)
 			m.step()
 			m.model.late(w.model, who)
@@ -161,6 +175,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"define": func(t *rapid.T) {
 			share := rapid.IntRange(1, 6).Draw(t, "share")
 			tier := tenant.Tier{Name: rapid.SampledFrom([]string{"s1", "s2", "s7"}).Draw(t, "tier"), Share: share}
+			tier.Streams = rapid.IntRange(0, 2).Draw(t, "streams")
 			if rapid.Bool().Draw(t, "capped") {
 				tier.Ceiling = share + rapid.IntRange(0, 3).Draw(t, "more")
 			}
@@ -198,8 +213,13 @@ func (m *machine) check(t *rapid.T) {
 		t.Fatalf("decided about %s, want %s", names(got), names(want))
 	}
 	for _, w := range m.all {
-		if w.core.State != w.model.state || w.core.State == Refused && w.core.Reason != w.model.reason {
-			t.Fatalf("a request of %s is in state %d (%q), want %d (%q)", w.id, w.core.State, w.core.Reason, w.model.state, w.model.reason)
+		got, want := w.core, w.model
+		if got.State != want.state || got.State == Refused && (got.Reason != want.reason || got.Late != want.late) {
+			t.Fatalf("a request of %s is in state %d (%q, late: %v), want %d (%q, %v)",
+				w.id, got.State, got.Reason, got.Late, want.state, want.reason, want.late)
+		}
+		if got.State == Granted && got.slots != want.slots {
+			t.Fatalf("a request of %s holds %d slots, want %d", w.id, got.slots, want.slots)
 		}
 	}
 	m.all = slices.DeleteFunc(m.all, func(w *twin) bool {
@@ -221,8 +241,8 @@ func (m *machine) check(t *rapid.T) {
 		}
 	}
 	for _, l := range m.core.lanes {
-		if !l.active && !m.model.closing {
-			due = min(due, l.idleSince+forgetAfter)
+		if !l.active && l.streams == 0 && !m.model.closing {
+			due = min(due, l.parked+forgetAfter)
 		}
 	}
 	if at, ok := m.core.Next(); at != due || ok != (due < math.MaxInt64) {
@@ -242,33 +262,41 @@ func names(ws []*twin) (out []string) {
 // checkSums checks what must hold of the core at any moment, whatever the rule.
 func (m *machine) checkSums(t *rapid.T) {
 	c := m.core
-	inUse, waiting, active, idle := 0, 0, 0, 0
+	inUse, waiting, streams, active, idle := 0, 0, 0, 0, 0
 	for id, l := range c.lanes {
 		if l.inUse < 0 || l.active != (l.inUse > 0 || l.queue.len > 0) {
 			t.Fatalf("%s: %d in use, %d waiting, active %v", id, l.inUse, l.queue.len, l.active)
 		}
 		inUse += l.inUse
 		waiting += l.queue.len
+		streams += l.streams
 		if l.active {
 			active += l.share
-		} else {
+		} else if l.streams == 0 {
 			idle++
 		}
-		if c.mayRun(l) && c.inUse < c.capacity {
-			t.Fatalf("%d of %d slots are in use while %s waits and may run", c.inUse, c.capacity, id)
+		wanted := 0
+		for e := l.queue.head; e != nil; e = e.next {
+			wanted += e.elem.width()
 		}
-		if (l.inReady > 0) != c.mayRun(l) || (l.inLongest > 0) != (l.queue.len > 0) {
-			t.Fatalf("%s: places in the heaps are %d and %d with %d waiting, %d in use", id, l.inReady, l.inLongest, l.queue.len, l.inUse)
+		if wanted != l.wanted {
+			t.Fatalf("%s: its waiters want %d slots, it says %d", id, wanted, l.wanted)
+		}
+		if (l.places[ready] > 0) != c.mayRun(l) || (l.places[longest] > 0) != (l.queue.len > 0 && c.full) {
+			t.Fatalf("%s: places in the heaps are %v with %d waiting, %d in use", id, l.places, l.queue.len, l.inUse)
+		}
+		if l.places[ready] > 0 && c.heaps[ready].entries[l.places[ready]-1] != c.order(l) {
+			t.Fatalf("%s: its place among those that may run is that of another time", id)
 		}
 	}
-	if inUse != c.inUse || waiting != c.queue.len || active != c.activeShares || idle != c.idle.len {
-		t.Fatalf("sums over the lanes: %d in use, %d waiting, %d active shares, %d idle; the core has %d, %d, %d, %d",
-			inUse, waiting, active, idle, c.inUse, c.queue.len, c.activeShares, c.idle.len)
+	if inUse != c.inUse || waiting != c.queue.len || streams != c.streams || active != c.activeShares || idle != c.idle.len {
+		t.Fatalf("sums over the lanes: %d in use, %d waiting, %d streams, %d active shares, %d idle; the core has %d, %d, %d, %d, %d",
+			inUse, waiting, streams, active, idle, c.inUse, c.queue.len, c.streams, c.activeShares, c.idle.len)
 	}
-	for _, h := range []*laneHeap{&c.ready, &c.longest} {
-		for i, l := range h.lanes {
-			if *h.place(l) != i+1 || i > 0 && h.before(l, h.lanes[(i-1)/2]) {
-				t.Fatalf("the heap is out of order at %d", i)
+	for i, h := range c.heaps {
+		for j, e := range h.entries {
+			if e.lane.places[i] != j+1 || j > 0 && e.before(&h.entries[(j-1)/2]) {
+				t.Fatalf("heap %d is out of order at %d", i, j)
 			}
 		}
 	}

@@ -22,15 +22,14 @@
 //     without history. The release corrects that by what was really held. Charging in advance is what makes the slots
 //     that a tenant holds now count; without it long requests would gain over short ones.
 //   - A correction puts a tag at most one second ahead of the virtual clock, and idleness takes that back within ten
-//     seconds, so that a tenant's past never costs it more than that. Nor does it put a tag further behind the clock
-//     than the credit below: a grant moves the clock by what was expected, and a tenant whose long requests have become
-//     short would else be served alone until it had caught up.
-//   - A tenant that begins to wait has a tag of at least the virtual clock less a credit. The credit is how much
-//     idleness counts: 100 ms of service, less where the active shares exceed the capacity, in proportion. It is what
-//     lets a quiet tenant's short burst go before a flood; without a bound, a tenant that was idle for an hour could
-//     hold up the others for as long. Nobody has credit from before the pool's first grant: tags are at least 0, so
-//     that tenants that come at once to a new pool are equal. A tenant that waits for its own ceiling is not behind
-//     for the others' sake, so the same bound holds for it.
+//     seconds, so that a tenant's past never costs it more than that.
+//   - Whenever a tenant begins to wait, and whenever something happens to one that waits, its tag is set to at least the
+//     virtual clock less a credit. The credit is how much idleness counts: 100 ms of service, less where the active
+//     shares exceed the capacity, in proportion. It is what lets a quiet tenant's short burst go before a flood;
+//     without a bound, a tenant that was idle for an hour could hold up the others for as long. Nor is any other way to
+//     fall behind the clock for the others' sake: to wait at one's own share or ceiling while they use more of theirs,
+//     or to be charged for long requests that have become short. Nobody has credit from before the pool's first grant:
+//     tags are at least 0, so that tenants that come at once to a new pool are equal.
 //
 // Ties go to the tenant whose last grant is longest ago, then to the one that came first: equal tenants take turns.
 //
@@ -39,6 +38,21 @@
 // A tenant below its share waits for the tenants below theirs with smaller tags only. Each of them can use at most its
 // lead, credit and correction, times its share before its tag passes; the sum, divided by the capacity, bounds the wait
 // by the shares and the number of tenants, whatever the queues hold.
+//
+// # Wide requests
+//
+// A request may ask for several slots, all at once, and is charged for each. Where it is first in the order, slots that
+// come free are kept for it, so fewer than it asks for are idle at a time; a narrow request that comes before it in the
+// order still goes first. That is no starvation either way: the wide one's tenant gets nothing else meanwhile, so that
+// its place in the order only gets better, and the others wait no longer than until as many slots were released. A
+// request that is wider than all that its tenant may hold gets that.
+//
+// # Refusals
+//
+// Where a queue is full, or a request would probably wait for longer than it may, it is refused at once. That
+// prediction errs on the side of letting it wait: it counts the tenant's own waiters only, on all slots that the tenant
+// may hope for as things are, so the first in a queue is never refused by it. Where the total queue is full, the newest
+// waiter of the longest queue for its share makes room, unless that would be the one who comes.
 //
 // # The hard rule
 //
@@ -49,6 +63,7 @@
 //
 // Waiters are in linked lists through themselves; tenants with a waiter that may run are in a heap that knows their
 // places. An operation costs the logarithm of the number of such tenants. Resize, a tier that is defined anew and Stats
-// look at all of them; so does, rarely, forgetting: the map of tenants is made anew when three quarters of it are gone.
-// A tenant that neither holds nor waits is forgotten after ten seconds.
+// look at all of them. So does, rarely, forgetting, for the map of tenants is made anew when three quarters of it are
+// gone; and a total queue that fills up, which puts its tenants in order of their queues and keeps them so until it is
+// half empty. A tenant that neither holds nor waits nor streams is forgotten after ten seconds.
 package slots

@@ -184,7 +184,7 @@ func TestCore_NobodyBelowItsShareStarves(t *testing.T) {
 		}
 		// Its turn comes once every other tenant below its share has caught up with the credit it may have, and its own
 		// request was charged: each needs at most (credit + its longest request) x share of slot time.
-		bound := float64(25*ms) + (creditSeconds*1e9+float64(2*25*ms))*float64(total)/float64(capacity)
+		bound := float64(25*ms) + (fullCredit+float64(2*25*ms))*float64(total)/float64(capacity)
 		for _, s := range simulate(t, Fair, capacity, shares(t, share), load) {
 			if s.tenant == "quiet" && float64(s.started-s.at) > bound {
 				t.Errorf("seed %d: capacity %d, shares %v: quiet waited %d ms, want at most %.0f",

@@ -6,43 +6,71 @@ import (
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
-// dispatch grants free slots while anybody who may run waits.
-func (c *Core) dispatch() {
-	for c.inUse < c.capacity {
-		l := c.ready.first()
+// mayTake reports whether r, which enters, takes free slots at once: nobody of its lane waits, nor anybody of another
+// lane who would go before it. That somebody waits while slots are free is for a wide request: they are kept until there
+// are as many as it needs.
+func (c *Core) mayTake(l *lane, r *Request) bool {
+	n := c.need(l, r)
+	if n > c.capacity-c.inUse || l.queue.len > 0 || l.inUse+n > c.limit(l) {
+		return false
+	}
+	waiting := c.heaps[ready].entries
+	if len(waiting) == 0 || c.rule == Hard {
+		return len(waiting) == 0
+	}
+	e := c.order(l)
+	return e.before(&waiting[0])
+}
+
+// dispatch grants free slots while whoever is first of those that may run waits for no more than there are. Each is to
+// be told, but for own, whose call this is.
+func (c *Core) dispatch(own *Request) {
+	for {
+		l := c.heaps[ready].first()
 		if l == nil {
 			return
 		}
-		r := l.queue.head
+		r := l.queue.first()
+		if c.need(l, r) > c.capacity-c.inUse {
+			return
+		}
 		c.unqueue(r)
 		c.grantTo(l, r)
 		c.update(l)
-		c.decided = append(c.decided, r)
+		if r != own {
+			c.decided = append(c.decided, r)
+		}
 	}
 }
 
-// grantTo gives r, which is in no queue, a free slot, and charges its tenant for as long as it is expected to hold it.
+// grantTo gives r, which is in no queue, free slots, and charges its tenant for as long as it is expected to hold them.
 func (c *Core) grantTo(l *lane, r *Request) {
-	expected := l.hold
-	if expected < 0 {
-		expected = max(c.hold, 0)
-	}
-	charged := expected / float64(l.share)
+	n := c.need(l, r)
+	charged := c.expected(l) * float64(n) / float64(l.share)
 	c.virtual = max(c.virtual, l.tag)
 	l.tag += charged
 	c.grants++
 	l.grant = c.grants
-	l.inUse++
-	c.inUse++
-	r.State, r.lane, r.granted, r.charged = Granted, l, c.now, charged
+	l.inUse += n
+	c.inUse += n
+	r.State, r.lane, r.granted, r.slots, r.charged = Granted, l, c.now, n, charged
+}
+
+// expected is how long a request of l will probably hold its slots, in nanoseconds.
+func (c *Core) expected(l *lane) float64 {
+	if l.hold < 0 {
+		return max(c.hold, 0)
+	}
+	return l.hold
 }
 
 // settle charges the lane for what r really held. Where that is less than was expected, the lane gets no more credit by
 // it than idleness gives.
 func (c *Core) settle(l *lane, r *Request) {
-	held := float64(c.now-r.granted) / second
-	settled := l.tag + (held/float64(l.share) - r.charged)
-	l.tag = min(max(settled, min(l.tag, c.leastTag())), c.virtual+aheadSeconds)
+	held := float64(c.now - r.granted)
+	c.floor(l)
+	l.tag = min(l.tag+(held*float64(r.slots)/float64(l.share)-r.charged), c.virtual+ahead)
+	c.floor(l)
 	average(&l.hold, held, tenantWeight)
 	average(&c.hold, held, poolWeight)
 }
@@ -56,23 +84,70 @@ func average(mean *float64, value, weight float64) {
 }
 
 // makeRoom makes the total queue hold one more waiter of lane l, by pushing out another where that is just, or says
-// why l's must not wait.
-func (c *Core) makeRoom(l *lane) tenant.Reason {
+// why r, of that lane, must not wait.
+func (c *Core) makeRoom(l *lane, r *Request) tenant.Reason {
 	if c.maxQueue == 0 || c.maxWaiting == 0 {
 		return c.overdue(l)
 	}
 	if l.queue.len >= c.maxQueue {
 		return tenant.ReasonShare
 	}
+	if c.tooLong(l, r) {
+		return c.overdue(l)
+	}
 	if c.queue.len < c.maxWaiting {
 		return tenant.ReasonNone
 	}
-	longest := c.longest.first()
-	if int64(l.queue.len+1)*int64(longest.share) >= int64(longest.queue.len)*int64(l.share) {
+	c.sortLongest()
+	other := c.heaps[longest].first()
+	if int64(l.queue.len+1)*int64(other.share) >= int64(other.queue.len)*int64(l.share) {
 		return c.overdue(l) // with this waiter, l's own queue would be the longest for its share
 	}
-	c.expel(longest.queue.tail, c.overdue(longest))
+	c.expel(other.queue.tail.elem, c.overdue(other))
 	return tenant.ReasonNone
+}
+
+// sortLongest puts the queues in order of their lengths.
+func (c *Core) sortLongest() {
+	if c.full {
+		return
+	}
+	c.full = true
+	for e := c.queue.head; e != nil; e = e.next {
+		if l := e.elem.lane; l.places[longest] == 0 {
+			c.updateLongest(l)
+		}
+	}
+}
+
+// tooLong reports whether r, which would be the last of l's waiters, will probably wait for longer than it may. It is no
+// reason to refuse that the tenant may have to wait for others, only that it does for itself: the waiters before r have
+// to be served, each for the tenant's average holding time, on all slots that the tenant might get.
+func (c *Core) tooLong(l *lane, r *Request) bool {
+	wait := float64(l.wanted) * c.expected(l) / c.hoped(l)
+	if r.Deadline != 0 && (c.maxWait == 0 || r.Deadline-c.now <= c.maxWait) {
+		r.Late = wait > float64(r.Deadline-c.now)
+		return r.Late
+	}
+	return c.maxWait > 0 && wait > float64(c.maxWait)
+}
+
+// hoped is how many slots the lane can get at most as things are: all that it may hold where no other lane waits that
+// may run, else those that it holds or is sure of.
+func (c *Core) hoped(l *lane) float64 {
+	others := len(c.heaps[ready].entries)
+	if l.places[ready] != 0 {
+		others--
+	}
+	if others == 0 {
+		return float64(c.limit(l))
+	}
+	return max(c.sure(l), float64(l.inUse))
+}
+
+// sure is how many slots the lane gets whatever the others do.
+func (c *Core) sure(l *lane) float64 {
+	return float64(l.share) * min(1, float64(c.capacity)/float64(max(c.activeShares, l.share)))
 }
 
 // overdue is the reason to refuse a request of lane l that has to wait for longer than it may: its own use, or that of
@@ -102,11 +177,5 @@ func (c *Core) refuse(l *lane, r *Request, reason tenant.Reason) {
 // backlog estimates how long the lane's queue takes to be served, in nanoseconds: its waiters and one more, each for
 // the tenant's average holding time, on the slots that the tenant is sure of or on those it holds, whichever are more.
 func (c *Core) backlog(l *lane) int64 {
-	hold := l.hold
-	if hold < 0 {
-		hold = max(c.hold, 0)
-	}
-	sure := float64(l.share) * min(1, float64(c.capacity)/float64(max(c.activeShares, l.share)))
-	seconds := float64(l.queue.len+1) * hold / max(sure, float64(l.inUse))
-	return int64(min(seconds*second, math.MaxInt64/2))
+	return int64(min(float64(l.wanted+1)*c.expected(l)/max(c.sure(l), float64(l.inUse)), math.MaxInt64/2))
 }

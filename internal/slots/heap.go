@@ -1,62 +1,102 @@
 package slots
 
-import "container/heap"
-
-// laneHeap is a heap of lanes that know their places in it, for container/heap.
+// laneHeap is a binary heap of lanes that know their places in it. It is not container/heap because most of what a crowded
+// pool does is to compare: here that is two numbers side by side in memory, and no call.
 type laneHeap struct {
-	lanes  []*lane
-	before func(a, b *lane) bool
-	place  func(*lane) *int // 1 more than the index; 0: not in the heap
+	entries []entry
+	which   int // the index in a lane's places
 }
 
-func (h *laneHeap) Len() int           { return len(h.lanes) }
-func (h *laneHeap) Less(i, j int) bool { return h.before(h.lanes[i], h.lanes[j]) }
-
-func (h *laneHeap) Swap(i, j int) {
-	h.lanes[i], h.lanes[j] = h.lanes[j], h.lanes[i]
-	*h.place(h.lanes[i]), *h.place(h.lanes[j]) = i+1, j+1
+// entry is a lane with what decides its order. Equals go by the lanes' last grant, then by their age.
+type entry struct {
+	major, minor float64
+	lane         *lane
 }
 
-func (h *laneHeap) Push(x any) {
-	l := x.(*lane)
-	h.lanes = append(h.lanes, l)
-	*h.place(l) = len(h.lanes)
-}
-
-func (h *laneHeap) Pop() any {
-	last := len(h.lanes) - 1
-	l := h.lanes[last]
-	h.lanes[last] = nil
-	h.lanes = h.lanes[:last]
-	*h.place(l) = 0
-	return l
+func (a *entry) before(b *entry) bool {
+	if a.major != b.major {
+		return a.major < b.major
+	}
+	if a.minor != b.minor {
+		return a.minor < b.minor
+	}
+	if a.lane.grant != b.lane.grant {
+		return a.lane.grant < b.lane.grant
+	}
+	return a.lane.born < b.lane.born
 }
 
 // first returns the lane before all others, nil where the heap is empty.
 func (h *laneHeap) first() *lane {
-	if len(h.lanes) == 0 {
+	if len(h.entries) == 0 {
 		return nil
 	}
-	return h.lanes[0]
+	return h.entries[0].lane
 }
 
-// set puts l, whose order may have changed, where it belongs now: in the heap if member is set, out of it if not.
-func (h *laneHeap) set(l *lane, member bool) {
-	switch place := *h.place(l); {
-	case place == 0 && member:
-		heap.Push(h, l)
-	case place != 0 && member:
-		heap.Fix(h, place-1)
-	case place != 0:
-		heap.Remove(h, place-1)
+// set puts e's lane, which may be in the heap, where e belongs.
+func (h *laneHeap) set(e entry) {
+	i := e.lane.places[h.which] - 1
+	if i < 0 {
+		i = len(h.entries)
+		h.entries = append(h.entries, e)
 	}
+	h.place(e, i)
+}
+
+// remove takes l out, if it is in the heap.
+func (h *laneHeap) remove(l *lane) {
+	i := l.places[h.which] - 1
+	if i < 0 {
+		return
+	}
+	l.places[h.which] = 0
+	end := len(h.entries) - 1
+	last := h.entries[end]
+	h.entries[end] = entry{}
+	h.entries = h.entries[:end]
+	if i < end {
+		h.place(last, i)
+	}
+}
+
+// place moves the hole at i to where e belongs, and fills it with e.
+func (h *laneHeap) place(e entry, i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !e.before(&h.entries[parent]) {
+			break
+		}
+		h.fill(i, h.entries[parent])
+		i = parent
+	}
+	for {
+		child := 2*i + 1
+		if child >= len(h.entries) {
+			break
+		}
+		if right := child + 1; right < len(h.entries) && h.entries[right].before(&h.entries[child]) {
+			child = right
+		}
+		if !h.entries[child].before(&e) {
+			break
+		}
+		h.fill(i, h.entries[child])
+		i = child
+	}
+	h.fill(i, e)
+}
+
+func (h *laneHeap) fill(i int, e entry) {
+	h.entries[i] = e
+	e.lane.places[h.which] = i + 1
 }
 
 // clear takes all lanes out.
 func (h *laneHeap) clear() {
-	for _, l := range h.lanes {
-		*h.place(l) = 0
+	for _, e := range h.entries {
+		e.lane.places[h.which] = 0
 	}
-	clear(h.lanes)
-	h.lanes = h.lanes[:0]
+	clear(h.entries)
+	h.entries = h.entries[:0]
 }

@@ -9,48 +9,60 @@ type lane struct {
 	tier     string
 	share    int // as configured, also above the capacity
 	ceiling  int // as configured; 0: the whole capacity
+	allowed  int // streams
 
-	inUse int
-	queue list[Request] // waiters, oldest first
+	inUse   int // slots
+	streams int
+	queue   list[Request] // waiters, oldest first
+	wanted  int           // slots that the waiters ask for
 
 	// The fair rule's account.
-	tag   float64 // service received, in slot-seconds per share, on the core's virtual clock
-	hold  float64 // average holding time, in seconds; negative: no history
+	tag   float64 // service received, in slot-nanoseconds per share, on the core's virtual clock
+	hold  float64 // average holding time, in nanoseconds; negative: no history
 	grant uint64  // number of the last grant; 0: none
 
-	// The hard rule's order: the first passed waiters of the queue have passed the lane; unpassed is the one behind.
-	passed   int
-	unpassed *Request
+	// The hard rule's order.
+	passed   int            // slots that the waiters who passed the lane ask for
+	unpassed *link[Request] // the first waiter who did not
 
 	born      uint64
-	inReady   int // places in the heaps
-	inLongest int
-	idleSince int64 // when it last ceased to hold and to wait
-	idle      links[lane]
-	active    bool // holds or waits; else it is in the list of idle lanes
+	places    [heaps]int // in the core's heaps: 1 more than the index; 0: not there
+	active    bool       // holds or waits
+	idleSince int64      // when it last ceased to
+	idle      link[lane] // its place among the lanes that are not active and have no stream
+	parked    int64      // when it got there
 }
 
-// A Request is one request on its way through the core: it waits, holds a slot, or is done. The zero Request is ready
-// for Enter, and so is one that is done.
+// A Request is one request on its way through the core: it waits, holds slots or a stream, or is done. The zero Request
+// is ready for Enter, and so is one that is done.
 type Request struct {
+	// Width is how many slots it asks for, 0 for one. Where that is more than its tenant may ever hold, it gets as many
+	// as that. Deadline is when it has no use for them any more; 0: never. Both are the caller's to set.
+	Width    int
+	Deadline int64
+
 	State State
 	// Reason is why a Refused request was refused, Tier the tier that applied, and RetryAfter when its tenant's queue
-	// will probably be served, in nanoseconds.
+	// will probably be served, in nanoseconds. Late is set where its deadline was the reason.
 	Reason     tenant.Reason
 	Tier       string
 	RetryAfter int64
+	Late       bool
 
 	lane    *lane
-	inLane  links[Request]
-	inQueue links[Request]
+	inLane  link[Request]
+	inQueue link[Request]
 	arrived int64
 	granted int64
+	slots   int     // that it holds
 	charged float64 // what the grant added to the lane's tag
 	pass    uint64  // when it passed its own lane (hard rule); 0: not yet
+	passing int     // what it counts in the lane's passed
 
 	// The shell's, which the core leaves alone. A Request is used again; uses tells its uses apart, so that a release
 	// called a second time, however late, frees nobody else's slot. decided holds an element once another step than
 	// its own granted or refused the request.
+	pool    *Pool
 	uses    uint64
 	decided chan struct{}
 }
@@ -59,8 +71,12 @@ type Request struct {
 type State uint8
 
 const (
-	Done    State = iota // released, cancelled, or never entered
-	Waiting              // in its tenant's queue
-	Granted              // holds a slot
-	Refused              // see Reason
+	Done      State = iota // released, cancelled, or never entered
+	Waiting                // in its tenant's queue
+	Granted                // holds slots
+	Streaming              // counts as one of its tenant's streams
+	Refused                // see Reason
 )
+
+// width is how many slots r asks for.
+func (r *Request) width() int { return max(r.Width, 1) }

@@ -1,40 +1,50 @@
 package slots
 
-// links are an element's neighbours in one list.
-type links[T any] struct{ prev, next *T }
-
-// list is a doubly linked list through fields of its own elements, so that an element leaves from the middle in
-// constant time and waiting allocates nothing. of says which of an element's links belong to the list.
+// list is a doubly linked list through the links of its own elements, so that an element leaves from the middle in
+// constant time and waiting allocates nothing.
 type list[T any] struct {
-	head, tail *T
+	head, tail *link[T]
 	len        int
-	of         func(*T) *links[T]
 }
 
-func (q *list[T]) push(e *T) {
-	q.of(e).prev = q.tail
-	if q.tail == nil {
-		q.head = e
-	} else {
-		q.of(q.tail).next = e
+// link is an element's place in one list.
+type link[T any] struct {
+	prev, next *link[T]
+	elem       *T
+}
+
+// first returns the element that was pushed first, nil where the list is empty.
+func (q *list[T]) first() *T {
+	if q.head == nil {
+		return nil
 	}
-	q.tail = e
+	return q.head.elem
+}
+
+// push puts e last. Its link must be in no list.
+func (q *list[T]) push(e *T, l *link[T]) {
+	*l = link[T]{prev: q.tail, elem: e}
+	if q.tail == nil {
+		q.head = l
+	} else {
+		q.tail.next = l
+	}
+	q.tail = l
 	q.len++
 }
 
-// remove takes out e, which must be in the list.
-func (q *list[T]) remove(e *T) {
-	l := q.of(e)
+// remove takes out the element of l, which must be in the list.
+func (q *list[T]) remove(l *link[T]) {
 	if l.prev == nil {
 		q.head = l.next
 	} else {
-		q.of(l.prev).next = l.next
+		l.prev.next = l.next
 	}
 	if l.next == nil {
 		q.tail = l.prev
 	} else {
-		q.of(l.next).prev = l.prev
+		l.next.prev = l.prev
 	}
-	*l = links[T]{}
+	*l = link[T]{}
 	q.len--
 }

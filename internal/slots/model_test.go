@@ -29,21 +29,28 @@ type modelTenant struct {
 	id        string
 	asserted  tenant.Assertion
 	inUse     int
+	streams   int
 	tag       float64
 	hold      float64
 	grant     uint64
 	idleSince int64
+	parked    int64
 	active    bool
 }
 
 type modelRequest struct {
-	of      *modelTenant
-	state   State
-	reason  tenant.Reason
-	arrived int64
-	granted int64
-	charged float64
-	passed  int
+	of       *modelTenant
+	width    int
+	deadline int64
+	state    State
+	reason   tenant.Reason
+	late     bool
+	arrived  int64
+	granted  int64
+	slots    int
+	charged  float64
+	passed   int // when, as a number
+	passing  int // the width with which it did
 }
 
 func newModel(cfg Config) *model {
@@ -93,17 +100,22 @@ func (m *model) overdue(t *modelTenant) tenant.Reason {
 	return tenant.ReasonShare
 }
 
+func (m *model) need(r *modelRequest) int { return min(r.width, m.limit(r.of)) }
+
+// mayRun reports whether r, which is the first of its tenant, would be granted, were there slots enough.
+func (m *model) mayRun(r *modelRequest) bool { return r.of.inUse+m.need(r) <= m.limit(r.of) }
+
 func (m *model) step(now int64) { m.now = max(m.now, now) }
 
 func (m *model) rest(t *modelTenant) {
 	if t.active && t.inUse == 0 && len(m.queueOf(t)) == 0 {
-		t.active, t.idleSince = false, m.now
+		t.active, t.idleSince, t.parked = false, m.now, m.now
 	}
 }
 
-// atCeiling follows every change of the tenant.
-func (m *model) atCeiling(t *modelTenant) {
-	if len(m.queueOf(t)) > 0 && t.inUse >= m.limit(t) {
+// floor follows every change of a tenant that waits.
+func (m *model) floor(t *modelTenant) {
+	if len(m.queueOf(t)) > 0 {
 		t.tag = max(t.tag, m.leastTag())
 	}
 }
@@ -111,7 +123,7 @@ func (m *model) atCeiling(t *modelTenant) {
 func (m *model) retune(id string) {
 	for _, t := range m.tenants {
 		if id == "" || t.id == id {
-			m.atCeiling(t)
+			m.floor(t)
 		}
 	}
 	m.dispatch()
@@ -120,7 +132,7 @@ func (m *model) retune(id string) {
 // forget drops the tenants that the core forgot, if it may.
 func (m *model) forget(remembered func(id string) bool) {
 	m.tenants = slices.DeleteFunc(m.tenants, func(t *modelTenant) bool {
-		return !t.active && m.now-t.idleSince >= forgetAfter && !remembered(t.id)
+		return !t.active && t.streams == 0 && m.now-t.parked >= forgetAfter && !remembered(t.id)
 	})
 }
 
@@ -134,7 +146,7 @@ func (m *model) tenant(t tenant.Tenant) *modelTenant {
 			return known
 		}
 	}
-	fresh := &modelTenant{id: t.ID, asserted: t.Assertion(), tag: -1e300, hold: -1, idleSince: m.now}
+	fresh := &modelTenant{id: t.ID, asserted: t.Assertion(), tag: -1e300, hold: -1, idleSince: m.now, parked: m.now}
 	m.tenants = append(m.tenants, fresh)
 	return fresh
 }
@@ -147,13 +159,13 @@ func (m *model) leastTag() float64 {
 			active += m.tier(t).Share
 		}
 	}
-	return max(m.virtual-creditSeconds*min(1, float64(m.capacity)/float64(active)), 0)
+	return max(m.virtual-fullCredit*min(1, float64(m.capacity)/float64(active)), 0)
 }
 
 func (m *model) begin(t *modelTenant) {
 	if !t.active {
-		left := 1 - float64(m.now-t.idleSince)/forgetAfter
-		t.tag = min(t.tag, m.virtual+aheadSeconds*left)
+		left := max(1-float64(m.now-t.idleSince)/forgetAfter, 0)
+		t.tag = min(t.tag, m.virtual+ahead*left)
 		t.active = true
 	}
 	if len(m.queueOf(t)) == 0 {
@@ -169,43 +181,107 @@ func (m *model) enter(r *modelRequest, t tenant.Tenant, try bool) {
 		return
 	}
 	r.of = m.tenant(t)
-	free := m.inUse() < m.capacity && r.of.inUse < m.limit(r.of)
-	if try && !free {
-		return
-	}
 	m.begin(r.of)
-	if free {
+	if m.mayTake(r) {
 		m.grant(r)
 		return
 	}
-	if r.reason = m.room(r.of); r.reason != tenant.ReasonNone {
+	if try {
+		m.rest(r.of)
+		return
+	}
+	if r.reason = m.room(r); r.reason != tenant.ReasonNone {
 		r.state = Refused
 		m.rest(r.of)
 		return
 	}
 	r.state, r.arrived = Waiting, m.now
 	m.waiting = append(m.waiting, r)
-	m.atCeiling(r.of)
-	m.passAll()
+	m.floor(r.of)
+	m.dispatch()
+	m.decided = slices.DeleteFunc(m.decided, func(d *modelRequest) bool { return d == r })
 }
 
-// late refuses r, which came when it had no time left.
+func (m *model) mayTake(r *modelRequest) bool {
+	if m.need(r) > m.capacity-m.inUse() || len(m.queueOf(r.of)) > 0 || !m.mayRun(r) {
+		return false
+	}
+	first := m.first()
+	return first == nil || m.rule == Fair && m.before(r, first)
+}
+
+func (m *model) stream(r *modelRequest, t tenant.Tenant) {
+	r.state, r.reason = Refused, tenant.ReasonClosing
+	if m.closing {
+		return
+	}
+	r.of = m.tenant(t)
+	switch allowed := m.tier(r.of).Streams; {
+	case allowed == 0:
+		r.reason = tenant.ReasonPlan
+	case r.of.streams >= allowed:
+		r.reason = tenant.ReasonShare
+	default:
+		r.state, r.reason = Streaming, tenant.ReasonNone
+		r.of.streams++
+	}
+}
+
+// late refuses r, whose deadline came before it.
 func (m *model) late(r *modelRequest, t tenant.Tenant) {
 	r.state, r.reason = Refused, tenant.ReasonClosing
 	if !m.closing {
 		r.of = m.tenant(t)
-		r.reason = m.overdue(r.of)
+		r.reason, r.late = m.overdue(r.of), true
 	}
 }
 
-func (m *model) room(t *modelTenant) tenant.Reason {
+func (m *model) expected(t *modelTenant) float64 {
+	if t.hold < 0 {
+		return max(m.hold, 0)
+	}
+	return t.hold
+}
+
+// wait is how long r, the last of its tenant's queue, would wait at least by what is known.
+func (m *model) wait(r *modelRequest) float64 {
+	t := r.of
+	wanted := 0
+	for _, w := range m.queueOf(t) {
+		wanted += w.width
+	}
+	alone, active := true, 0
+	for _, other := range m.tenants {
+		q := m.queueOf(other)
+		alone = alone && (other == t || len(q) == 0 || !m.mayRun(q[0]))
+		if other.active {
+			active += m.tier(other).Share
+		}
+	}
+	slots := float64(m.limit(t))
+	if !alone {
+		share := m.tier(t).Share
+		slots = max(float64(share)*min(1, float64(m.capacity)/float64(max(active, share))), float64(t.inUse))
+	}
+	return float64(wanted) * m.expected(t) / slots
+}
+
+func (m *model) room(r *modelRequest) tenant.Reason {
+	t := r.of
 	queue := len(m.queueOf(t))
 	switch {
 	case m.maxQueue == 0 || m.maxWaiting == 0:
 		return m.overdue(t)
 	case queue >= m.maxQueue:
 		return tenant.ReasonShare
-	case len(m.waiting) < m.maxWaiting:
+	case r.deadline != 0 && (m.maxWait == 0 || r.deadline-m.now <= m.maxWait):
+		if r.late = m.wait(r) > float64(r.deadline-m.now); r.late {
+			return m.overdue(t)
+		}
+	case m.maxWait != 0 && m.wait(r) > float64(m.maxWait):
+		return m.overdue(t)
+	}
+	if len(m.waiting) < m.maxWaiting {
 		return tenant.ReasonNone
 	}
 	var longest *modelTenant
@@ -227,81 +303,94 @@ func (m *model) refuse(r *modelRequest, reason tenant.Reason) {
 	m.waiting = slices.DeleteFunc(m.waiting, func(w *modelRequest) bool { return w == r })
 	r.state, r.reason = Refused, reason
 	m.decided = append(m.decided, r)
-	m.atCeiling(r.of)
+	m.floor(r.of)
 	m.rest(r.of)
 	m.passAll()
 }
 
 func (m *model) grant(r *modelRequest) {
 	t := r.of
-	expected := max(t.hold, 0)
-	if t.hold < 0 {
-		expected = max(m.hold, 0)
-	}
-	charged := expected / float64(m.tier(t).Share)
+	n := m.need(r)
+	charged := m.expected(t) * float64(n) / float64(m.tier(t).Share)
 	m.virtual = max(m.virtual, t.tag)
 	t.tag += charged
 	m.grants++
 	t.grant = m.grants
-	t.inUse++
-	r.state, r.granted, r.charged = Granted, m.now, charged
+	t.inUse += n
+	r.state, r.granted, r.slots, r.charged = Granted, m.now, n, charged
 }
 
-// leave ends r, which waits or holds, as Done or as Refused.
+// leave ends r, which waits, holds or streams, as Done or as Refused.
 func (m *model) leave(r *modelRequest, as State) {
 	t := r.of
-	if r.state == Waiting {
+	switch r.state {
+	case Waiting:
 		m.waiting = slices.DeleteFunc(m.waiting, func(w *modelRequest) bool { return w == r })
-	} else {
-		t.inUse--
-		held := float64(m.now-r.granted) / second
-		settled := t.tag + (held/float64(m.tier(t).Share) - r.charged)
-		t.tag = min(max(settled, min(t.tag, m.leastTag())), m.virtual+aheadSeconds)
+	case Streaming:
+		t.streams--
+		if !t.active && t.streams == 0 {
+			t.parked = m.now
+		}
+	default:
+		held := float64(m.now - r.granted)
+		t.tag = max(t.tag, m.leastTag())
+		t.tag = min(t.tag+(held*float64(r.slots)/float64(m.tier(t).Share)-r.charged), m.virtual+ahead)
+		t.tag = max(t.tag, m.leastTag())
+		t.inUse -= r.slots
 		average(&t.hold, held, tenantWeight)
 		average(&m.hold, held, poolWeight)
 	}
 	if r.state = as; as == Refused {
-		r.reason = m.overdue(t)
+		r.reason, r.late = m.overdue(t), true
 	}
-	m.atCeiling(t)
+	m.floor(t)
 	m.rest(t)
 	m.dispatch()
 }
 
-// dispatch lets requests pass their lanes and grants while there is a slot and anybody who may run.
+// dispatch lets requests pass their lanes and grants while there are slots enough for the first of those that may run.
 func (m *model) dispatch() {
 	for {
-		m.passAll()
-		var best *modelRequest
-		seen := map[*modelTenant]bool{}
-		for _, r := range m.waiting { // the first of a tenant is its oldest
-			if !seen[r.of] && r.of.inUse < m.limit(r.of) && (best == nil || m.before(r, best)) {
-				best = r
-			}
-			seen[r.of] = true
-		}
-		if best == nil || m.inUse() >= m.capacity {
+		r := m.first()
+		if r == nil || m.need(r) > m.capacity-m.inUse() {
 			return
 		}
-		m.waiting = slices.DeleteFunc(m.waiting, func(w *modelRequest) bool { return w == best })
-		m.grant(best)
-		m.atCeiling(best.of)
-		m.decided = append(m.decided, best)
+		m.waiting = slices.DeleteFunc(m.waiting, func(w *modelRequest) bool { return w == r })
+		m.grant(r)
+		m.floor(r.of)
+		m.decided = append(m.decided, r)
 	}
+}
+
+// first is the first to run of those that may.
+func (m *model) first() (first *modelRequest) {
+	m.passAll()
+	seen := map[*modelTenant]bool{}
+	for _, r := range m.waiting { // the first of a tenant is its oldest
+		if !seen[r.of] && m.mayRun(r) && (first == nil || m.before(r, first)) {
+			first = r
+		}
+		seen[r.of] = true
+	}
+	return first
 }
 
 func (m *model) passAll() {
 	through := map[*modelTenant]int{}
 	for _, r := range m.waiting {
-		if r.passed > 0 {
-			through[r.of]++
-		}
+		through[r.of] += r.passing
 	}
+	stopped := map[*modelTenant]bool{}
 	for _, r := range m.waiting {
-		if r.passed == 0 && r.of.inUse+through[r.of] < m.limit(r.of) {
-			through[r.of]++
+		if r.passed > 0 {
+			continue
+		}
+		if n := m.need(r); !stopped[r.of] && r.of.inUse+through[r.of]+n <= m.limit(r.of) {
+			through[r.of] += n
 			m.passes++
-			r.passed = m.passes
+			r.passed, r.passing = m.passes, n
+		} else {
+			stopped[r.of] = true
 		}
 	}
 }

@@ -10,6 +10,13 @@ const (
 	Hard
 )
 
+// The core's heaps.
+const (
+	ready   = iota // lanes whose first waiter may run, the first to run first
+	longest        // lanes with a waiter, the longest queue for its share first
+	heaps
+)
+
 // limit is how many slots the lane may hold at most.
 func (c *Core) limit(l *lane) int {
 	switch {
@@ -22,36 +29,31 @@ func (c *Core) limit(l *lane) int {
 	}
 }
 
+// need is how many slots r gets, of lane l. A request that is wider than all that its tenant may hold gets that, or it
+// would wait for ever.
+func (c *Core) need(l *lane, r *Request) int { return min(r.width(), c.limit(l)) }
+
 // below reports whether the lane holds less than its share.
 func (c *Core) below(l *lane) bool { return l.inUse < min(l.share, c.capacity) }
 
-// before reports whether the head of a's queue goes before the head of b's.
-func (c *Core) before(a, b *lane) bool {
-	if c.rule == Hard {
-		return a.queue.head.pass < b.queue.head.pass
-	}
-	belowA, belowB := c.below(a), c.below(b)
-	if belowA != belowB {
-		return belowA
-	}
-	if !belowA { // both at or above: a.inUse/a.share against b.inUse/b.share, without rounding
-		if x, y := int64(a.inUse)*int64(b.share), int64(b.inUse)*int64(a.share); x != y {
-			return x < y
-		}
-	}
-	if a.tag != b.tag {
-		return a.tag < b.tag
-	}
-	if a.grant != b.grant {
-		return a.grant < b.grant
-	}
-	return a.born < b.born
+// mayRun reports whether the lane's first waiter would be granted, were there slots enough.
+func (c *Core) mayRun(l *lane) bool {
+	return l.queue.len > 0 && l.inUse+c.need(l, l.queue.first()) <= c.limit(l)
 }
 
-// longer reports whether a's queue is longer for its share than b's.
-func longer(a, b *lane) bool {
-	if x, y := int64(a.queue.len)*int64(b.share), int64(b.queue.len)*int64(a.share); x != y {
-		return x > y
+// order is the lane's place among those that may run.
+func (c *Core) order(l *lane) entry {
+	switch {
+	case c.rule == Hard:
+		return entry{major: float64(l.queue.first().pass), lane: l}
+	case c.below(l):
+		return entry{minor: l.tag, lane: l}
+	default:
+		return entry{major: float64(l.inUse) / float64(l.share), minor: l.tag, lane: l}
 	}
-	return a.born > b.born
+}
+
+// crowding is the lane's place among those that may have to make room. Of equals the youngest comes first.
+func crowding(l *lane) entry {
+	return entry{major: -float64(l.queue.len) / float64(l.share), minor: -float64(l.born), lane: l}
 }

@@ -5,12 +5,12 @@ import "github.com/tenantgate/tenantgate/tenant"
 // Stats returns what the core holds, with every tenant that it remembers.
 func (c *Core) Stats() tenant.SlotStats {
 	s := tenant.SlotStats{
-		Capacity: c.capacity, InUse: c.inUse, Waiting: c.queue.len, Closing: c.closing,
+		Capacity: c.capacity, InUse: c.inUse, Waiting: c.queue.len, Streams: c.streams, Closing: c.closing,
 		Tenants: make([]tenant.TenantSlots, 0, len(c.lanes)),
 	}
 	for _, l := range c.lanes {
 		s.Tenants = append(s.Tenants, tenant.TenantSlots{
-			ID: l.id, Tier: l.tier, Share: l.share, Ceiling: l.ceiling, InUse: l.inUse, Waiting: l.queue.len,
+			ID: l.id, Tier: l.tier, Share: l.share, Ceiling: l.ceiling, InUse: l.inUse, Waiting: l.queue.len, Streams: l.streams,
 		})
 	}
 	return s
@@ -24,7 +24,7 @@ func (c *Core) TierOf(t tenant.Tenant) string {
 	return c.tiers.For(t).Name
 }
 
-// Idle reports whether nothing is held and nobody waits.
+// Idle reports whether no slot is held and nobody waits.
 func (c *Core) Idle() bool { return c.inUse == 0 && c.queue.len == 0 }
 
 // Closing reports whether new requests are refused.
