@@ -57,7 +57,7 @@ func (g *Gate) describe(b *problem) {
 	b.Type, b.Title, b.Status = typeQuota, "Quota exceeded", http.StatusTooManyRequests
 	switch b.Reason {
 	case tenant.ReasonPlan:
-		b.Detail = "The operation costs more than the plan ever allows."
+		b.Detail = "The operation takes more than the plan ever allows."
 	case tenant.ReasonTenant:
 		b.Detail = "The rate of the plan is used up."
 	case tenant.ReasonWindow:

@@ -8,9 +8,9 @@ import (
 
 // descriptions are the metrics of one gate. Those by tenant have the totals' names with tenant_ in front.
 type descriptions struct {
-	tenantRequests, tenantInFlight, tenantQueued, tenantWait, tenantShare *prometheus.Desc
-	requests, inFlight, queued, wait, share, capacity                     *prometheus.Desc
-	unknownTiers, ignoredClaims, tierFailures, refundFailures             *prometheus.Desc
+	tenantRequests, tenantInFlight, tenantQueued, tenantStreams, tenantWait, tenantShare *prometheus.Desc
+	requests, inFlight, queued, streams, wait, share, capacity                           *prometheus.Desc
+	unknownTiers, ignoredClaims, tierFailures, refundFailures                            *prometheus.Desc
 }
 
 func newDescriptions(gate string) *descriptions {
@@ -22,6 +22,7 @@ func newDescriptions(gate string) *descriptions {
 			"tenant", "tier", "outcome", "reason"),
 		tenantInFlight: desc("tenant_in_flight_requests", "Requests that hold a slot, by tenant.", "tenant"),
 		tenantQueued:   desc("tenant_queued_requests", "Requests that wait for a slot, by tenant.", "tenant"),
+		tenantStreams:  desc("tenant_streams", "Requests that run without a slot, as streams, by tenant.", "tenant"),
 		tenantWait: desc("tenant_slot_wait_seconds", "Time that requests waited for a slot, in vain or not, by tenant.",
 			"tenant"),
 		tenantShare: desc("tenant_share_slots", "Slots that a tenant seen lately is sure of.", "tenant"),
@@ -29,6 +30,7 @@ func newDescriptions(gate string) *descriptions {
 		requests: desc("requests_total", "Requests that are done.", "tier", "outcome", "reason"),
 		inFlight: desc("in_flight_requests", "Requests that hold a slot; without slots, that run."),
 		queued:   desc("queued_requests", "Requests that wait for a slot."),
+		streams:  desc("streams", "Requests that run without a slot, as streams."),
 		wait:     desc("slot_wait_seconds", "Time that requests waited for a slot, in vain or not."),
 		share:    desc("share_slots", "Slots that the tenants seen lately are sure of, together."),
 		capacity: desc("capacity_slots", "Slots that there are."),
@@ -44,8 +46,8 @@ func newDescriptions(gate string) *descriptions {
 func (g *Gate) Describe(ch chan<- *prometheus.Desc) {
 	d := g.metrics.desc
 	for _, desc := range []*prometheus.Desc{
-		d.tenantRequests, d.tenantInFlight, d.tenantQueued, d.tenantWait, d.tenantShare,
-		d.requests, d.inFlight, d.queued, d.wait, d.share, d.capacity,
+		d.tenantRequests, d.tenantInFlight, d.tenantQueued, d.tenantStreams, d.tenantWait, d.tenantShare,
+		d.requests, d.inFlight, d.queued, d.streams, d.wait, d.share, d.capacity,
 		d.unknownTiers, d.ignoredClaims, d.tierFailures, d.refundFailures,
 	} {
 		ch <- desc
@@ -62,6 +64,7 @@ func (g *Gate) Collect(ch chan<- prometheus.Metric) {
 		sum.add(&got)
 		got.requests.collect(ch, d.tenantRequests, id)
 		ch <- gauge(d.tenantInFlight, got.inFlight, id)
+		ch <- gauge(d.tenantStreams, got.streams, id)
 		if g.cfg.Slots != nil {
 			ch <- gauge(d.tenantQueued, got.queued, id)
 			ch <- got.waits.metric(d.tenantWait, id)
@@ -71,6 +74,7 @@ func (g *Gate) Collect(ch chan<- prometheus.Metric) {
 	sum.add(&nobody)
 	sum.requests.collect(ch, d.requests)
 	ch <- gauge(d.inFlight, sum.inFlight)
+	ch <- gauge(d.streams, sum.streams)
 	if g.cfg.Slots != nil {
 		ch <- gauge(d.queued, sum.queued)
 		ch <- sum.waits.metric(d.wait)
@@ -112,13 +116,15 @@ func gauge(desc *prometheus.Desc, n int64, labels ...string) prometheus.Metric {
 
 // reading is what a tally has at one time, or the sum of several.
 type reading struct {
-	requests         requestCounts
-	inFlight, queued int64
-	waits            waitCounts
+	requests                  requestCounts
+	inFlight, queued, streams int64
+	waits                     waitCounts
 }
 
 func (t *tally) read() reading {
-	got := reading{requests: requestCounts{}, inFlight: t.inFlight.Load(), queued: t.queued.Load()}
+	got := reading{
+		requests: requestCounts{}, inFlight: t.inFlight.Load(), queued: t.queued.Load(), streams: t.streams.Load(),
+	}
 	for _, tt := range t.all() {
 		counts := new([len(kinds)]uint64)
 		for i := range counts {
@@ -147,6 +153,7 @@ func (rd *reading) add(more *reading) {
 	}
 	rd.inFlight += more.inFlight
 	rd.queued += more.queued
+	rd.streams += more.streams
 	for i, n := range more.waits.buckets {
 		rd.waits.buckets[i] += n
 	}

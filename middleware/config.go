@@ -23,8 +23,12 @@ const (
 // An error of Acquire that is a *[tenant.Refusal] is answered by its reason; one that matches context.Canceled means
 // that the client left; context.DeadlineExceeded is a refusal for capacity; any other is the service's own fault.
 //
-// What else a pool has, the gate uses: TierOf(tenant.Tenant) string, the name of the tier that applies;
-// Tiers() *tenant.Tiers, its catalogue; Drain(context.Context) error for [Gate.Drain]; Close() for [Gate.Close].
+// What else a pool has, the gate uses:
+//
+//   - TierOf(tenant.Tenant) string, the name of the tier that applies; Tiers() *tenant.Tiers, its catalogue.
+//   - AcquireN(ctx context.Context, t tenant.Tenant, n int) (release func(), err error) for Config.Weights.
+//   - AcquireStream(tenant.Tenant) (release func(), err error) for [Stream].
+//   - Drain(context.Context) error for [Gate.Drain], Close() for [Gate.Close].
 type Slots interface {
 	Acquire(ctx context.Context, t tenant.Tenant) (release func(), err error)
 	Stats() tenant.SlotStats
@@ -42,9 +46,14 @@ type Config struct {
 	// Slots decides how many at once. Nil: no slots.
 	Slots Slots
 
-	// Operation names what the request asks for, to look up its cost: [ChiPattern], [MuxPattern] or your own. The
-	// request's context carries the tenant. Nil: everything is [quota.DefaultOperation].
+	// Operation names what the request asks for, to look up its cost and its weight: [ChiPattern], [MuxPattern] or your
+	// own. It is asked once, and the request's context carries the tenant. Nil: everything is [quota.DefaultOperation].
 	Operation func(*http.Request) string
+
+	// Weights are how many slots operations take, 1 or more; as many as the tenant may ever hold where that is fewer.
+	// What is not listed takes Weights[quota.DefaultOperation], 1 where that is unset. A call within a request that runs
+	// on the request's slots takes no others, whatever it weighs. [CheckCosts] checks them. Nil: each takes 1.
+	Weights map[string]int
 
 	// TierOf asks your own store for the tenant's tier, once a request. Its answer replaces the tier that the credential
 	// claims; an empty one leaves that be. Where it fails, what was known of the tenant before stays, and the claim
@@ -121,6 +130,7 @@ func (c *Config) check() error {
 	if !utf8.ValidString(c.Name) {
 		fail("Name", "is %q, want valid UTF-8", c.Name)
 	}
+	c.checkWeights(fail)
 	return errors.Join(errs...)
 }
 

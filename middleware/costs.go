@@ -17,6 +17,7 @@ import (
 // CheckCosts returns an error that names every key of costs which is the operation of no route of router, a chi router
 // or a *http.ServeMux: a cost under a misspelt name would silently be the default. Call it once the routes are
 // registered. [quota.DefaultOperation] and [Unmatched] are always fine. A HEAD key is never: HEAD counts as GET.
+// Config.Weights have the same keys, and may be given to it too.
 //
 // A chi router's routes are listed. Those of a ServeMux cannot be: there, a request is made up for each key and
 // matched.
@@ -35,7 +36,7 @@ func CheckCosts(router http.Handler, costs quota.Costs) error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(costs)) {
 		if !listed[key] && !isOperation(operation, key) {
-			errs = append(errs, fmt.Errorf("middleware: the cost of %q: no such route", key))
+			errs = append(errs, fmt.Errorf("middleware: operation %q: no such route", key))
 		}
 	}
 	return errors.Join(errs...)

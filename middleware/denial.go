@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -49,6 +50,17 @@ func denialFor(r *http.Request, err error) *denial {
 		d.result, d.status = Failed, http.StatusInternalServerError
 	}
 	return d
+}
+
+// refusalFor returns the refusal that err is; nil: none. A deadline that has run out is one.
+func (g *Gate) refusalFor(r *http.Request, p *passage, err error) *tenant.Refusal {
+	if refusal, ok := errors.AsType[*tenant.Refusal](err); ok {
+		return refusal
+	}
+	if errors.Is(err, context.DeadlineExceeded) && !clientLeft(r, err) {
+		return &tenant.Refusal{Reason: tenant.ReasonCapacity, Tier: g.expectedTier(p), Cause: err}
+	}
+	return nil
 }
 
 // deny answers a request that is denied.

@@ -10,8 +10,10 @@
 // refused for, it is not asked for: a gate without Config.Quota or Config.Slots leaves that piece out.
 //
 //   - [ChiPattern], [MuxPattern], [CheckCosts]: what an operation is called, before the request is routed.
+//   - Config.Weights: operations that take more than one slot.
 //   - [Outcome], Config.Observe: what became of a request, for access logs and traces.
-//   - [Release]: the slot back early, for streams and WebSockets.
+//   - [Stream]: streams of events and WebSockets, which hold no slot and are counted apart. [Refuse]: the answer where
+//     there may be no more. [Release]: the slot back early, for what is counted nowhere.
 //   - The metrics: a Gate is a prometheus.Collector.
 //   - [Gate.Drain], [Gate.Close]: the end.
 //
@@ -21,10 +23,10 @@
 // document (RFC 9457) with fixed texts, reason, tier, limit and retry_after:
 //
 //	the tenant's bucket is short, a calendar quota used up   429  tenant, window
-//	the operation costs more than the plan ever allows       429  plan         no Retry-After
+//	the operation takes more than the plan ever allows       429  plan         no Retry-After
 //	the bucket that all tenants share is short               429  global
-//	own queue full, or waited too long at the own share      429  share
-//	service full, or waited too long                         503  capacity     Config.CapacityStatus
+//	own queue full, or too long a wait at the own share      429  share
+//	service full, or too long a wait                         503  capacity     Config.CapacityStatus
 //	draining, closing                                        503  closing      Config.ClosingStatus
 //	the shared store is down, and the limiter fails closed   503  unavailable
 //
@@ -32,12 +34,16 @@
 // gets a challenge as RFC 6750 has it. The cause of an error goes to Config.Observe and never to the client. A client
 // that left while it waited gets nothing. A refusal does not read the request's body.
 //
+// Too long a wait is one beyond the request's deadline or the pool's MaxWait. Where the tenant's own queue says so
+// beforehand, fairslots and bulkhead refuse at once; their Retry-After is how long that queue will take. A refusal of
+// [Stream] is one for share, where all of the tenant's streams are in use, or for plan, where it may have none.
+//
 // # A request that meets the gate again
 //
 // A gate that is mounted twice, or that a handler calls in process with its request's context, judges a request once: one
 // cost, one slot, one count. One call at a time runs on the request's slot; a second one at the same time takes a slot of
 // its own. A call without a credential is the tenant's whose request it is made in; a call of another tenant is a request
-// of its own. [Release], tenant.Detach and the end of the request end this.
+// of its own. [Stream], [Release], tenant.Detach and the end of the request end this.
 //
 // # Metrics
 //
@@ -47,6 +53,7 @@
 //
 //	tenantgate_requests_total           counter    tier, outcome ([Result]), reason: requests that are done
 //	tenantgate_in_flight_requests       gauge      requests that hold a slot; without slots, that run
+//	tenantgate_streams                  gauge      requests that run without a slot, as streams
 //	tenantgate_queued_requests          gauge      requests that wait for a slot
 //	tenantgate_slot_wait_seconds        histogram  how long they waited, in vain or not
 //	tenantgate_share_slots              gauge      shares of the tenants seen lately
@@ -64,8 +71,10 @@
 //   - CORS goes outside of the gate: a preflight carries no credential. See also Config.SkipPreflights.
 //   - Over HTTP/1, net/http notices that a client has left only once the request's body was read. One that left before
 //     waits until MaxWait. And net/http reads up to 256 KiB of an unread body before it sends an answer: set ReadTimeout.
-//   - http.Server.Shutdown does not end the requests that wait: call [Gate.Drain] first, or [Gate.Close].
-//   - A handler whose client reads slowly, or not at all, holds its slot meanwhile: set WriteTimeout.
+//   - http.Server.Shutdown does not end the requests that wait: call [Gate.Drain] first, or [Gate.Close]. Nor does it end
+//     streams, and it waits for those that were not hijacked: their handlers must learn of the end from you.
+//   - A handler whose client reads slowly, or not at all, holds its slot meanwhile: set WriteTimeout. For a stream,
+//     which that would end too, http.ResponseController.SetWriteDeadline puts it off at each event.
 //
 // No ResponseWriter is wrapped: Flusher, Hijacker and http.ResponseController work as without the gate.
 package middleware

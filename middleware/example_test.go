@@ -104,7 +104,7 @@ func ExampleNew_serveMux() {
 	call(gate.Handler(mux), "POST", "/exports", "k1") // more than its plan ever allows
 	// Output:
 	// 200 "pro";r=35;t=1 hello globex (pro)
-	// 429 "free";r=10 {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota exceeded","status":429,"detail":"The operation costs more than the plan ever allows.","reason":"plan","tier":"free","limit":"free","violated-policies":["free"]}
+	// 429 "free";r=10 {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota exceeded","status":429,"detail":"The operation takes more than the plan ever allows.","reason":"plan","tier":"free","limit":"free","violated-policies":["free"]}
 }
 
 // Piece by piece: who asks is found out everywhere, quota and slots are for the API only.
@@ -210,7 +210,79 @@ func ExampleConfig_refuse() {
 	// 429 "free";r=4;t=1 free is short: back in 1 s
 }
 
-// A stream gives its slot back once the expensive part is done.
+// A feed of events gives its slot back, and counts among the streams that its tenant's plan allows.
+func ExampleStream() {
+	tiers := must(tenant.NewTiers("free", tenant.Tier{Name: "free", Share: 2, Streams: 1}))
+	slots := must(fairslots.New(fairslots.Config{Capacity: 10, Tiers: tiers}))
+	gate := must(middleware.New(middleware.Config{Resolver: keys, Slots: slots}))
+	defer gate.Close()
+
+	var feed http.Handler
+	feed = gate.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := middleware.Stream(r.Context()); err != nil {
+			middleware.Refuse(w, r, err)
+			return
+		}
+		fmt.Fprintf(w, "slots in use: %d, streams: %d", slots.Stats().InUse, slots.Stats().Streams)
+		call(feed, "GET", "/events", "k1") // another one meanwhile
+	}))
+	call(feed, "GET", "/events", "k1")
+	// Output:
+	// 429  {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota exceeded","status":429,"detail":"Too many requests of this tenant run or wait.","reason":"share","tier":"free","limit":"free","retry_after":1,"violated-policies":["free"]}
+	//
+	// 200  slots in use: 0, streams: 1
+}
+
+// A handler that asks a pool of its own answers a refusal as the gate answers those of its own.
+func ExampleRefuse() {
+	printers := must(fairslots.New(fairslots.Config{Capacity: 1, Tiers: exampleTiers(), MaxQueue: -1}))
+	defer printers.Close()
+	gate := must(middleware.New(middleware.Config{Resolver: keys}))
+	defer gate.Close()
+	h := gate.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t, _ := tenant.FromContext(r.Context())
+		release, err := printers.Acquire(r.Context(), t)
+		if err != nil {
+			middleware.Refuse(w, r, err)
+			return
+		}
+		defer release()
+		fmt.Fprint(w, "printed")
+	}))
+
+	call(h, "POST", "/labels", "k1")
+	release, _ := printers.TryAcquire(tenant.Tenant{ID: "globex"})
+	defer release()
+	call(h, "POST", "/labels", "k1")
+	// Output:
+	// 200  printed
+	// 503  {"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","title":"Service at capacity","status":503,"detail":"The service is at its capacity.","reason":"capacity","tier":"free","limit":"free","retry_after":1,"violated-policies":["free"]}
+}
+
+// An export keeps the database as busy as three other requests.
+func ExampleConfig_weights() {
+	weights := map[string]int{"POST /exports": 3} // slots; what is not listed takes one
+	slots := must(fairslots.New(fairslots.Config{Capacity: 10, Tiers: exampleTiers()}))
+	mux := http.NewServeMux()
+	gate := must(middleware.New(middleware.Config{
+		Resolver: keys, Slots: slots, Operation: middleware.MuxPattern(mux), Weights: weights,
+	}))
+	defer gate.Close()
+	inUse := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, slots.Stats().InUse) }
+	mux.HandleFunc("POST /exports", inUse)
+	mux.HandleFunc("GET /orders", inUse)
+	if err := middleware.CheckCosts(mux, weights); err != nil { // a misspelt route would silently take one
+		panic(err)
+	}
+
+	call(gate.Handler(mux), "POST", "/exports", "k2")
+	call(gate.Handler(mux), "GET", "/orders", "k2")
+	// Output:
+	// 200  3
+	// 200  1
+}
+
+// What goes on for long gives its slot back once the expensive part is done. Nothing bounds how many do; see Stream.
 func ExampleRelease() {
 	slots := must(fairslots.New(fairslots.Config{Capacity: 1, Tiers: exampleTiers()}))
 	gate := must(middleware.New(middleware.Config{Resolver: keys, Slots: slots}))
@@ -267,5 +339,5 @@ func ExampleCheckCosts() {
 	mux.HandleFunc("GET /orders/{id}", hello)
 	fmt.Println(middleware.CheckCosts(mux, quota.Costs{"GET /orders/{id}": 2, "GET /order/{id}": 2}))
 	// Output:
-	// middleware: the cost of "GET /order/{id}": no such route
+	// middleware: operation "GET /order/{id}": no such route
 }

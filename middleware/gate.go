@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 
@@ -27,6 +28,7 @@ func New(cfg Config) (*Gate, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
+	cfg.Weights = maps.Clone(cfg.Weights)
 	g := &Gate{cfg: cfg, metrics: newMetrics(cfg.Name, cfg.TopTenants), door: door{empty: make(chan struct{})}}
 	if cfg.Quota != nil {
 		g.catalogues = append(g.catalogues, cfg.Quota.Tiers())
@@ -84,7 +86,7 @@ func (pc *piece) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		pc.proceed(w, r, p)
 		return
 	}
-	p := &passage{Context: r.Context(), gate: pc.Gate, outer: around, request: r}
+	p := &passage{Context: r.Context(), gate: pc.Gate, outer: around, request: r, aside: holding{users: 1, given: true}}
 	defer p.finish()
 	pc.begin(w, r, p)
 	p.returned = true

@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -33,6 +34,14 @@ func (s *storm) handler(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	case "/release":
 		middleware.Release(r.Context())
+	case "/stream":
+		s.stream(w, r)
+	case "/stream-nested":
+		s.stream(w, r)
+		s.call(r.Context(), "/stream", r.Header.Get("Authorization"))
+	case "/nested-stream":
+		s.call(r.Context(), "/stream", r.Header.Get("Authorization"))
+		s.stream(w, r)
 	case "/nested":
 		s.call(r.Context(), "/", r.Header.Get("Authorization"))
 	case "/deep":
@@ -43,7 +52,7 @@ func (s *storm) handler(w http.ResponseWriter, r *http.Request) {
 	case "/fan":
 		var wg sync.WaitGroup
 		for range 3 {
-			wg.Go(func() { s.call(r.Context(), "/", r.Header.Get("Authorization")) })
+			wg.Go(func() { s.call(r.Context(), "/stream", r.Header.Get("Authorization")) })
 		}
 		wg.Wait()
 	case "/other":
@@ -51,6 +60,17 @@ func (s *storm) handler(w http.ResponseWriter, r *http.Request) {
 		s.call(r.Context(), "/", "Name someone pro")
 	}
 	time.Sleep(time.Duration(rng.IntN(20)) * time.Millisecond)
+}
+
+// stream moves a request. A refusal leaves it where it was.
+func (s *storm) stream(w http.ResponseWriter, r *http.Request) {
+	err := middleware.Stream(r.Context())
+	if _, refused := errors.AsType[*tenant.Refusal](err); err != nil && !refused {
+		s.t.Errorf("Stream: %v", err)
+	}
+	if err != nil {
+		middleware.Refuse(w, r, err)
+	}
 }
 
 // call is a call by a handler.
@@ -61,7 +81,10 @@ func (s *storm) call(ctx context.Context, path, authorization string) {
 }
 
 func (s *storm) request(rng *rand.Rand) {
-	paths := []string{"/", "/", "/", "/panic", "/release", "/nested", "/deep", "/fan", "/other", "/release-nested", "/healthz"}
+	paths := []string{
+		"/", "/", "/", "/panic", "/release", "/nested", "/deep", "/fan", "/other", "/release-nested", "/healthz",
+		"/stream", "/stream-nested", "/nested-stream",
+	}
 	tiers := []string{"free", "pro", "gold", "daily"}
 	r := request(fmt.Sprintf("t%d %s", rng.IntN(4), tiers[rng.IntN(4)]), paths[rng.IntN(len(paths))])
 	if rng.IntN(20) == 0 {
@@ -99,8 +122,12 @@ func TestGate_AnyMixOfRequestsEndsWithNothingHeldAndAllCounted(t *testing.T) {
 					tiers := plans(t)
 					var seen outcomes
 					slots := with(t, tiers)
+					var weights map[string]int
+					if slots != nil {
+						weights = map[string]int{"/": 2, "/deep": 3, "/stream": 9}
+					}
 					g := newGate(t, middleware.Config{
-						Resolver: named, Slots: slots,
+						Resolver: named, Slots: slots, Weights: weights, Operation: func(r *http.Request) string { return r.URL.Path },
 						Quota: newLimiter(t, quota.Config{Tiers: tiers, Global: quota.Rate{PerSecond: 500, Burst: 100}}),
 						Skip:  func(r *http.Request) bool { return r.URL.Path == "/healthz" }, Observe: seen.observe, TopTenants: 2,
 					})
@@ -136,11 +163,14 @@ func TestGate_AnyMixOfRequestsEndsWithNothingHeldAndAllCounted(t *testing.T) {
 func checkCalm(t *testing.T, g *middleware.Gate, slots middleware.Slots) {
 	t.Helper()
 	if slots != nil {
-		if st := slots.Stats(); st.InUse != 0 || st.Waiting != 0 {
-			t.Errorf("%d slots in use, %d wait", st.InUse, st.Waiting)
+		if st := slots.Stats(); st.InUse != 0 || st.Waiting != 0 || st.Streams != 0 {
+			t.Errorf("%d slots in use, %d wait, %d streams", st.InUse, st.Waiting, st.Streams)
 		}
 	}
-	for _, name := range []string{"in_flight_requests", "queued_requests", "tenant_in_flight_requests", "tenant_queued_requests"} {
+	for _, name := range []string{
+		"in_flight_requests", "queued_requests", "streams",
+		"tenant_in_flight_requests", "tenant_queued_requests", "tenant_streams",
+	} {
 		for _, m := range scrape(t, g)["tenantgate_"+name] {
 			if m.value != 0 {
 				t.Errorf("%s%v is %v", name, m.labels, m.value)

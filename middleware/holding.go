@@ -1,12 +1,17 @@
 package middleware
 
-import "context"
+import (
+	"context"
+	"iter"
+)
 
-// holding is a slot that is held. It is guarded by mu of the root passage.
+// holding is a slot that is held, and the stream that it became. It is guarded by mu of the root passage.
 type holding struct {
-	release func()
-	users   int // passages that run on it
-	given   bool
+	release   func() // of the slot
+	users     int    // passages that run on it; 0: it is over
+	given     bool   // the slot has gone back
+	streaming bool   // it is a stream, or about to be
+	end       func() // of the stream; nil: not yet, or not any more
 }
 
 // claimSlot reports whether p has not been at the slots before.
@@ -57,22 +62,26 @@ func (p *passage) hold(release func()) {
 	p.held = &p.own
 }
 
-// leave is called when the next handler is done. The last to leave a slot gives it back: a visit may outlast its host.
-func (p *passage) leave() {
+// leave is called when p no longer runs on held, for the next handler is done. The last to leave gives back the slot, or
+// ends the stream: a visit may outlast its host.
+func (p *passage) leave(held *holding) {
 	root := p.root()
 	root.mu.Lock()
 	if p.lender != nil {
 		p.lender.lent = false
 	}
-	held := p.held
 	held.users--
-	give := held.users == 0 && !held.given
+	last := held.users == 0
+	give, end := last && !held.given, last && held.streaming
 	if give {
 		held.given = true
 	}
 	root.mu.Unlock()
 	if give {
 		p.give(held)
+	}
+	if end {
+		p.endStream(held)
 	}
 }
 
@@ -83,20 +92,27 @@ func (p *passage) give(held *holding) {
 	}
 }
 
+// runsOnLocked returns what p runs on: a slot of its own, or the one of whom it was made in; nil: none, for the gate has
+// no slots, or not here.
+func (p *passage) runsOnLocked() *holding {
+	for ; p != nil; p = p.host {
+		if p.held != nil && p.held.users > 0 {
+			return p.held
+		}
+	}
+	return nil
+}
+
 // letGo gives back the slot that p runs on, now. It reports whether there was one to give back.
 func (p *passage) letGo() bool {
 	root := p.root()
 	root.mu.Lock()
-	at := p
-	for at.held == nil && at.host != nil {
-		at = at.host
-	}
-	held := at.held
+	held := p.runsOnLocked()
 	give := held != nil && !held.given
 	if give {
 		held.given = true
 	}
-	roots := held == root.held // also where neither is: the gate has no slots, or not here
+	roots := held == root.runsOnLocked()
 	root.mu.Unlock()
 	if give {
 		p.give(held)
@@ -109,18 +125,27 @@ func (p *passage) letGo() bool {
 }
 
 // Release gives back the slot that the request of ctx runs on, in every gate that it passed, before its handler returns.
-// It is for a response that goes on for long and takes little, such as a stream of events or a WebSocket. [Gate.Drain]
-// does not wait for such a request any more, and a call to the same gate takes a slot anew.
+// [Gate.Drain] does not wait for such a request any more, and a call to the same gate takes a slot anew. Nothing bounds
+// how many of them run: a response that goes on for long, such as a stream of events or a WebSocket, is better moved by
+// [Stream].
 //
 // It reports whether there was a slot to give back; a second call does nothing. Without Config.Slots it ends the request
 // for Drain and for the metrics of requests in flight.
 func Release(ctx context.Context) bool {
 	released := false
-	innermost := passageOf(ctx)
-	for p := innermost; p != nil; p = p.outer {
-		if innermost.through(p.gate) == p && !p.skipped {
-			released = p.letGo() || released
-		}
+	for p := range passageOf(ctx).eachGate() {
+		released = !p.skipped && p.letGo() || released
 	}
 	return released
+}
+
+// eachGate yields the innermost passage that goes on through each gate, of p and those around it.
+func (p *passage) eachGate() iter.Seq[*passage] {
+	return func(yield func(*passage) bool) {
+		for at := p; at != nil; at = at.outer {
+			if p.through(at.gate) == at && !yield(at) {
+				return
+			}
+		}
+	}
 }

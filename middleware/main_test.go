@@ -78,8 +78,8 @@ func problemOf(t testing.TB, w *httptest.ResponseRecorder) (doc problemDocument)
 func plans(t testing.TB) *tenant.Tiers {
 	t.Helper()
 	tiers, err := tenant.NewTiers("free",
-		tenant.Tier{Name: "free", Rate: 2, Burst: 10, Share: 2},
-		tenant.Tier{Name: "pro", Rate: 20, Burst: 60, Share: 4},
+		tenant.Tier{Name: "free", Rate: 2, Burst: 10, Share: 2, Streams: 1},
+		tenant.Tier{Name: "pro", Rate: 20, Burst: 60, Share: 4, Streams: 2},
 		tenant.Tier{Name: "daily", Rate: 1, Burst: 5, Share: 1, Quotas: tenant.Quotas{Day: 10}},
 		tenant.Tier{Name: "monthly", Rate: tenant.Unlimited, Share: 2, Quotas: tenant.Quotas{Month: 100}},
 		tenant.Tier{Name: "once", Rate: 0, Burst: 3, Share: 2},

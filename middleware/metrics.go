@@ -88,8 +88,8 @@ func (ro *roster) each(f func(id string, t *tally)) {
 
 // tally counts the requests of one tenant, or of several together. The zero tally is ready for use.
 type tally struct {
-	inFlight, queued atomic.Int64
-	waits            histogram
+	inFlight, queued, streams atomic.Int64
+	waits                     histogram
 
 	tiers atomic.Pointer[[]*tierTally] // one for each tier the tenant has been on; replaced, never changed
 	mu    sync.Mutex                   // held to replace tiers

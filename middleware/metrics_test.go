@@ -144,6 +144,28 @@ func TestMetrics_GaugesFollowWhoRunsAndWaits(t *testing.T) {
 	})
 }
 
+func TestMetrics_StreamsOfTenantsAndOthersAddUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, middleware.Config{
+			Resolver: named, Slots: newPool(t, fairslots.Config{Capacity: 4}), TopTenants: 1,
+		})
+		end := make(chan struct{})
+		for _, who := range []string{"first pro", "first pro", "second free", "third pro"} {
+			go get(g.Handler(stream(end)), who, "/")
+			synctest.Wait()
+		}
+		for id, want := range map[string]float64{"first": 2, "__other__": 2} {
+			if got := value(t, g, "tenantgate_tenant_streams", "tenant", id); got != want {
+				t.Errorf("%v streams of %s, want %v", got, id, want)
+			}
+		}
+		if got := value(t, g, "tenantgate_streams"); got != 4 {
+			t.Errorf("%v streams in all, want 4", got)
+		}
+		close(end)
+	})
+}
+
 func TestMetrics_FailedWaitsAreInTheHistogram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, middleware.Config{Resolver: named, Slots: newBulkhead(t, bulkhead.Config{Capacity: 1, MaxWait: time.Second})})

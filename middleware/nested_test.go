@@ -24,7 +24,7 @@ type small struct {
 
 func newSmall(t *testing.T, capacity int) *small {
 	tiers, err := tenant.NewTiers("free", // nothing comes back, so what is left tells what was spent
-		tenant.Tier{Name: "free", Burst: 10, Share: 2}, tenant.Tier{Name: "pro", Burst: 60, Share: 4})
+		tenant.Tier{Name: "free", Burst: 10, Share: 2, Streams: 1}, tenant.Tier{Name: "pro", Burst: 60, Share: 4, Streams: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +51,18 @@ func (s *small) check(t *testing.T, requests, cost int) {
 	if d := remaining(t, s.limiter, tenant.Tenant{ID: "acme"}); d.Remaining != 10-cost {
 		t.Errorf("%d units left, want %d", d.Remaining, 10-cost)
 	}
-	if n := s.slots.Stats().InUse; n != 0 {
-		t.Errorf("%d slots in use at the end", n)
+	s.checkUse(t, 0, 0)
+}
+
+// checkUse expects that slots are in use by as many requests, and that streams run.
+func (s *small) checkUse(t *testing.T, slots, streams int) {
+	t.Helper()
+	if st := s.slots.Stats(); st.InUse != slots || st.Streams != streams {
+		t.Errorf("%d slots and %d streams in use, want %d and %d", st.InUse, st.Streams, slots, streams)
 	}
-	if got := value(t, s.Gate, "tenantgate_in_flight_requests"); got != 0 {
-		t.Errorf("%v in flight at the end", got)
+	got, running := value(t, s.Gate, "tenantgate_in_flight_requests"), value(t, s.Gate, "tenantgate_streams")
+	if got != float64(slots) || running != float64(streams) {
+		t.Errorf("%v in flight and %v streams counted, want %d and %d", got, running, slots, streams)
 	}
 }
 

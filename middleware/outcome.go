@@ -25,7 +25,7 @@ const (
 type Outcome struct {
 	// Tenant is who asked, with the tier that was applied. Zero where that was not found out.
 	Tenant tenant.Tenant
-	// Operation is what quota judged. Empty where it judged nothing.
+	// Operation is what quota judged, or Config.Weights were looked up for. Empty where neither was.
 	Operation string
 	// Decision is quota's, brought up to date if it was refunded. Zero where quota did not judge.
 	Decision quota.Decision
@@ -36,9 +36,10 @@ type Outcome struct {
 	// Reason says what refused the request; tenant.ReasonNone if nothing did. A resolver that is down refuses with
 	// tenant.ReasonUnavailable.
 	Reason tenant.Reason
-	// Status is what the gate answered. 0: the handler did, or Config.Refuse, or nobody.
+	// Status is what the gate answered. 0: the handler did, be it by [Refuse], or Config.Refuse, or nobody.
 	Status int
-	// Err is why: the resolver's error, a *tenant.Refusal, and what else went wrong, joined. The client does not see it.
+	// Err is why: the resolver's error, a *tenant.Refusal, what [Refuse] was told, and what else went wrong, joined. The
+	// client does not see it.
 	Err error
 	// Panicked is set where the handler, or a function of Config, panicked.
 	Panicked bool

@@ -42,6 +42,10 @@ type passage struct {
 	held   *holding // the slot it runs on: its own or its host's; nil: none yet
 	lender *passage // whose slot that is; nil: its own
 	lent   bool     // a visit runs on the slot
+	aside  holding  // without a slot: of the root, for a stream that it became while it had none
+
+	operation string // what it asks for
+	named     bool
 }
 
 type passageKey struct{}
@@ -159,6 +163,7 @@ func (p *passage) finish() {
 		return
 	}
 	p.depart()
+	p.leave(&p.aside)
 	p.mu.Lock()
 	p.finished = true
 	o, tier := p.outcome, p.tier

@@ -1,8 +1,6 @@
 package middleware
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -17,11 +15,7 @@ func (g *Gate) judge(w http.ResponseWriter, r *http.Request, p *passage) (*http.
 	if !root.claimJudgement() {
 		return r, true
 	}
-	operation := quota.DefaultOperation
-	if g.cfg.Operation != nil {
-		operation = g.cfg.Operation(r)
-	}
-	d, err := g.cfg.Quota.Take(r.Context(), root.tenant, operation)
+	d, err := g.cfg.Quota.Take(r.Context(), root.tenant, g.operation(r, p))
 	if err != nil {
 		root.giveUpJudgement()
 		g.cannotJudge(w, r, p, err)
@@ -40,8 +34,8 @@ func (g *Gate) judge(w http.ResponseWriter, r *http.Request, p *passage) (*http.
 
 // cannotJudge answers a request that quota could not judge: its context ended.
 func (g *Gate) cannotJudge(w http.ResponseWriter, r *http.Request, p *passage, err error) {
-	if errors.Is(err, context.DeadlineExceeded) {
-		g.refuse(w, r, p, &tenant.Refusal{Reason: tenant.ReasonCapacity, Tier: g.expectedTier(p), Cause: err})
+	if refusal := g.refusalFor(r, p, err); refusal != nil {
+		g.refuse(w, r, p, refusal)
 		return
 	}
 	g.deny(w, r, p, denialFor(r, err))

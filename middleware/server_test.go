@@ -2,9 +2,6 @@ package middleware_test
 
 import (
 	"bufio"
-	"crypto/sha1"
-	"encoding/base64"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -139,81 +136,6 @@ func TestServer_RefusalOfAnUploaderKeepsTheHTTP2Connection(t *testing.T) {
 	}
 	if reused != 4 {
 		t.Errorf("the connection was used again %d times, want 4", reused)
-	}
-}
-
-func TestServer_EventsArriveUnbuffered(t *testing.T) {
-	goOn := make(chan struct{})
-	slots := newPool(t, fairslots.Config{Capacity: 1})
-	g := newGate(t, middleware.Config{Resolver: named, Quota: newLimiter(t, quota.Config{}), Slots: slots})
-	s := serve(t, g.Tenant(g.Quota(g.Slots(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		if _, ok := w.(http.Flusher); !ok {
-			t.Error("the writer is no Flusher")
-		}
-		middleware.Release(r.Context())
-		control := http.NewResponseController(w)
-		if err := control.SetWriteDeadline(time.Now().Add(patience)); err != nil {
-			t.Error(err)
-		}
-		fmt.Fprint(w, "data: 1\n\n")
-		if err := control.Flush(); err != nil {
-			t.Error(err)
-		}
-		<-goOn
-	})))))
-	r, _ := http.NewRequest(http.MethodGet, s.URL, nil)
-	r.Header.Set("Authorization", "Name acme")
-	answer, err := s.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if line, err := bufio.NewReader(answer.Body).ReadString('\n'); err != nil || line != "data: 1\n" {
-		t.Errorf("got %q, %v", line, err)
-	}
-	if n := slots.Stats().InUse; n != 0 {
-		t.Errorf("%d slots in use by a stream that released", n)
-	}
-	close(goOn)
-}
-
-func TestServer_WebSocketUpgradeWorksAndFreesItsSlotOnce(t *testing.T) {
-	slots := newPool(t, fairslots.Config{Capacity: 2})
-	g := newGate(t, middleware.Config{Resolver: named, Slots: slots})
-	done := make(chan struct{})
-	s := serve(t, g.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer close(done)
-		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
-		conn, rw, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer conn.Close()
-		fmt.Fprintf(rw, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
-			"Sec-WebSocket-Accept: %s\r\n\r\n",
-			base64.StdEncoding.EncodeToString(sum[:]))
-		rw.WriteString("\x81\x02hi") // an unmasked text frame
-		rw.Flush()
-		middleware.Release(r.Context())
-	})))
-	_, answers := dial(t, s, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Name acme\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-	answer, err := http.ReadResponse(answers, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if answer.StatusCode != 101 || answer.Header.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
-		t.Errorf("status %d, headers %v", answer.StatusCode, answer.Header)
-	}
-	frame := make([]byte, 4)
-	if _, err := io.ReadFull(answers, frame); err != nil || string(frame) != "\x81\x02hi" {
-		t.Errorf("frame %q, %v", frame, err)
-	}
-	<-done
-	if err := g.Drain(t.Context()); err != nil || slots.Stats().InUse != 0 {
-		t.Errorf("%d slots in use at the end, %v", slots.Stats().InUse, err)
 	}
 }
 

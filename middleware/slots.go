@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -32,13 +31,14 @@ func (g *Gate) occupy(w http.ResponseWriter, r *http.Request, p *passage, next h
 		}
 		p.hold(release)
 	}
-	defer p.leave()
+	defer p.leave(p.held)
 	p.settle(Admitted, tenant.ReasonNone, 0, nil)
 	next.ServeHTTP(w, r)
 }
 
-// acquire takes a slot from the pool, and measures how long that takes.
+// acquire takes from the pool what the request weighs, and measures how long that takes.
 func (g *Gate) acquire(r *http.Request, p *passage) (release func(), err error) {
+	weight := g.weight(r, p)
 	start := time.Now()
 	p.tally.queued.Add(1)
 	defer func() {
@@ -47,6 +47,9 @@ func (g *Gate) acquire(r *http.Request, p *passage) (release func(), err error) 
 		p.tally.waits.observe(wait)
 		p.noteWait(wait)
 	}()
+	if weight > 1 {
+		return g.cfg.Slots.(wideSlots).AcquireN(r.Context(), p.tenant, weight) // New has checked that it is one
+	}
 	return g.cfg.Slots.Acquire(r.Context(), p.tenant)
 }
 
@@ -54,16 +57,13 @@ func (g *Gate) acquire(r *http.Request, p *passage) (release func(), err error) 
 // tenant's doing; what counts against its calendar quotas where its own queue was full, for a storm of retries must not
 // be free; and nothing where the client left.
 func (g *Gate) turnAway(w http.ResponseWriter, r *http.Request, p *passage, err error) {
-	refusal, refused := errors.AsType[*tenant.Refusal](err)
-	if !refused && !clientLeft(r, err) && errors.Is(err, context.DeadlineExceeded) {
-		refusal, refused = &tenant.Refusal{Reason: tenant.ReasonCapacity, Tier: g.expectedTier(p), Cause: err}, true
-	}
 	defer p.unclaimSlot()
+	refusal := g.refusalFor(r, p, err)
 	switch {
-	case refused && refusal.Reason == tenant.ReasonShare:
+	case refusal != nil && refusal.Reason == tenant.ReasonShare:
 		g.refund(w, r, p, refusal, (*quota.Limiter).RefundQuotas)
 		g.refuse(w, r, p, refusal)
-	case refused:
+	case refusal != nil:
 		g.refund(w, r, p, refusal, (*quota.Limiter).Refund)
 		g.refuse(w, r, p, refusal)
 	case clientLeft(r, err):

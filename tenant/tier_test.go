@@ -40,6 +40,8 @@ func TestTier_Faults(t *testing.T) {
 		{"share too large", tenant.Tier{Share: 1_000_000_001}, "Share is 1000000001, want 0 to 1000000000"},
 		{"ceiling negative", tenant.Tier{Ceiling: -1}, "Ceiling is -1, want 0 to 1000000000"},
 		{"ceiling too large", tenant.Tier{Ceiling: 1_000_000_001}, "Ceiling is 1000000001, want 0 to 1000000000"},
+		{"streams negative", tenant.Tier{Streams: -1}, "Streams is -1, want 0 to 1000000000"},
+		{"streams too large", tenant.Tier{Streams: 1_000_000_001}, "Streams is 1000000001, want 0 to 1000000000"},
 		{"ceiling below share", tenant.Tier{Share: 6, Ceiling: 5}, "Ceiling is 5, want 0 or at least the Share of 6"},
 		{"second negative", tenant.Tier{Quotas: tenant.Quotas{Second: -1}}, "Quotas.Second is -1" + units},
 		{"minute too large", tenant.Tier{Quotas: tenant.Quotas{Minute: tooMany}}, "Quotas.Minute is 1000000000000000" + units},
@@ -67,7 +69,8 @@ func TestTier_LimitsThatAreNoFaults(t *testing.T) {
 		{Rate: tenant.Unlimited},
 		{Rate: math.SmallestNonzeroFloat64, Burst: 1},
 		{Share: 5, Ceiling: 5},
-		{Share: 1_000_000_000, Ceiling: 1_000_000_000},
+		{Share: 1_000_000_000, Ceiling: 1_000_000_000, Streams: 1_000_000_000},
+		{Streams: 1}, // whatever the share
 		{Quotas: tenant.Quotas{Second: 999_999_999_999_999, Month: 999_999_999_999_999}},
 	} {
 		tier.Name = "gold"

@@ -119,10 +119,12 @@ func TestTiers_Lookups(t *testing.T) {
 
 func TestTiers_DefineReplacesAndAdds(t *testing.T) {
 	tiers := catalogue(t)
-	if err := tiers.Define(tenant.Tier{Name: "free", Rate: 3}); err != nil {
+	want := tenant.Tier{
+		Name: "free", Rate: 3, Burst: 4, Share: 5, Ceiling: 6, Streams: 7, Quotas: tenant.Quotas{Hour: 8},
+	}
+	if err := tiers.Define(want); err != nil {
 		t.Fatal(err)
 	}
-	want := tenant.Tier{Name: "free", Rate: 3}
 	if diff := cmp.Diff(want, tiers.For(tenant.Tenant{ID: "acme", Tier: "unknown"})); diff != "" {
 		t.Errorf("the replaced default tier (-want +got):\n%s", diff)
 	}

@@ -40,7 +40,7 @@ func main() {
 // run serves until ctx ends. It prints what to try to out, and writes the access log to logs.
 func run(ctx context.Context, address string, out, logs io.Writer) error {
 	identities := jwttest.New(jwttenant.Issuer{}) // stands in for the identity provider
-	service, err := newService(identities.Config(), slog.New(slog.NewJSONHandler(logs, nil)))
+	service, err := newService(ctx, identities.Config(), slog.New(slog.NewJSONHandler(logs, nil)))
 	if err != nil {
 		return err
 	}
@@ -77,11 +77,11 @@ type service struct {
 	limiter *quota.Limiter
 }
 
-// newService returns a service. issuer is whose tokens say who a tenant is.
-func newService(issuer jwttenant.Issuer, log *slog.Logger) (*service, error) {
+// newService returns a service, whose streams end with ctx. issuer is whose tokens say who a tenant is.
+func newService(ctx context.Context, issuer jwttenant.Issuer, log *slog.Logger) (*service, error) {
 	tiers, err := tenant.NewTiers("free",
-		tenant.Tier{Name: "free", Rate: 1, Burst: 5, Share: 1},
-		tenant.Tier{Name: "pro", Rate: 20, Burst: 60, Share: 4},
+		tenant.Tier{Name: "free", Rate: 1, Burst: 5, Share: 1, Streams: 1},
+		tenant.Tier{Name: "pro", Rate: 20, Burst: 60, Share: 4, Streams: 20},
 	)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func newService(issuer jwttenant.Issuer, log *slog.Logger) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	limiter, err := quota.New(quota.Config{Tiers: tiers, Costs: quota.Costs{"POST /exports": 4}})
+	limiter, err := quota.New(quota.Config{Tiers: tiers, Costs: quota.Costs{"POST /exports": 2}})
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +104,7 @@ func newService(issuer jwttenant.Issuer, log *slog.Logger) (*service, error) {
 		t, _ := tenant.FromContext(r.Context())
 		fmt.Fprintf(w, "order %s of %s\n", r.PathValue("id"), t.ID)
 	})
+	mux.HandleFunc("GET /clock", clock(ctx))
 	mux.HandleFunc("POST /exports", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 
 	gate, err := middleware.New(middleware.Config{
@@ -111,6 +112,7 @@ func newService(issuer jwttenant.Issuer, log *slog.Logger) (*service, error) {
 		Quota:     limiter,
 		Slots:     slots,
 		Operation: middleware.MuxPattern(mux),
+		Weights:   map[string]int{"POST /exports": 3}, // an export keeps the database as busy as three other requests
 		Observe:   observe,
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,7 +39,12 @@ func TestAccessLog_EveryLineHasTenantAndOutcome(t *testing.T) {
 	acme, url := match[1], match[2]
 
 	send(t, "GET", url+"/orders/1", acme, 200)
-	send(t, "POST", url+"/exports", acme, 202) // costs 4: the burst of 5 is spent
+	clock := open(t, "GET", url+"/clock", acme)
+	if event, err := bufio.NewReader(clock.Body).ReadString('\n'); err != nil || !strings.HasPrefix(event, "data: ") {
+		t.Errorf("the clock says %q, %v", event, err)
+	}
+	send(t, "GET", url+"/clock", acme, 429)    // one at a time
+	send(t, "POST", url+"/exports", acme, 202) // costs 2: the burst of 5 is spent
 	send(t, "GET", url+"/orders/2", acme, 429)
 	send(t, "GET", url+"/orders/3", "", 401)
 	send(t, "GET", url+"/orders/4", acme+"x", 401)
@@ -50,10 +56,12 @@ func TestAccessLog_EveryLineHasTenantAndOutcome(t *testing.T) {
 	free := struct{ ID, Tier string }{"acme", "free"}
 	want := []line{
 		{"GET", "/orders/1", 200, free, "admitted", ""},
+		{"GET", "/clock", 429, free, "admitted", ""}, // the handler answered it
 		{"POST", "/exports", 202, free, "admitted", ""},
 		{"GET", "/orders/2", 429, free, "refused", "tenant"},
 		{Method: "GET", Path: "/orders/3", Status: 401, Outcome: "unauthenticated"},
 		{Method: "GET", Path: "/orders/4", Status: 401, Outcome: "unauthenticated"},
+		{"GET", "/clock", 200, free, "admitted", ""}, // until the service stopped
 	}
 	var got []line
 	for decoder := json.NewDecoder(&logs); ; {
@@ -72,6 +80,14 @@ func TestAccessLog_EveryLineHasTenantAndOutcome(t *testing.T) {
 
 func send(t *testing.T, method, url, authorization string, status int) {
 	t.Helper()
+	if answer := open(t, method, url, authorization); answer.StatusCode != status {
+		t.Errorf("%s %s: got status %d, want %d", method, url, answer.StatusCode, status)
+	}
+}
+
+// open sends a request, and leaves its answer to be read.
+func open(t *testing.T, method, url, authorization string) *http.Response {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +99,6 @@ func send(t *testing.T, method, url, authorization string, status int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer.Body.Close()
-	if answer.StatusCode != status {
-		t.Errorf("%s %s: got status %d, want %d", method, url, answer.StatusCode, status)
-	}
+	t.Cleanup(func() { answer.Body.Close() })
+	return answer
 }

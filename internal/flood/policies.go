@@ -26,13 +26,13 @@ var Policies = []Policy{
 	{"shared FIFO", func(*tenant.Tiers) (Slots, error) { return NewShared(Capacity), nil }},
 	{"hard cap", func(tiers *tenant.Tiers) (Slots, error) {
 		return bulkhead.New(bulkhead.Config{
-			Capacity: Capacity, Tiers: tiers, MaxQueue: Noisy.Requests, MaxWaiting: Noisy.Requests + Quiet.Requests,
+			Capacity: Capacity, Tiers: tiers, MaxQueue: Noisy.Requests, MaxWaiting: Noisy.Requests + Quiet.Requests, MaxWait: -1,
 		})
 	}},
 	{"published rule", func(tiers *tenant.Tiers) (Slots, error) { return NewPublished(Capacity, tiers), nil }},
 	{"fairslots", func(tiers *tenant.Tiers) (Slots, error) {
 		return fairslots.New(fairslots.Config{
-			Capacity: Capacity, Tiers: tiers, MaxQueue: Noisy.Requests, MaxWaiting: Noisy.Requests + Quiet.Requests,
+			Capacity: Capacity, Tiers: tiers, MaxQueue: Noisy.Requests, MaxWaiting: Noisy.Requests + Quiet.Requests, MaxWait: -1,
 		})
 	}},
 }
