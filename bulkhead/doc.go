@@ -7,6 +7,9 @@
 // throughput of a shared pool; prefer it unless a tenant must not use more than its share even of an idle service, for
 // example because each request holds a connection that the plan counts.
 //
+// A request that asks for several slots at once (AcquireN) has those that come free kept for it when its turn has come.
+// Streams (AcquireStream) are counted and take no slot.
+//
 // Memory is bounded by the tenants of the last ten seconds. An operation costs time in the logarithm of the number of
 // tenants, and none in the number of waiters; only Resize, Stats and the redefinition of a tier look at every tenant and
 // waiter. Slots are local to a process.

@@ -13,7 +13,8 @@
 //
 // # What it guarantees
 //
-//   - Never a free slot while a request that may run waits.
+//   - Never a free slot while a request that may run waits; for one that asks for several at once (AcquireN) and whose
+//     turn it is, fewer than it asks for are kept free until there are as many.
 //   - No grant to a tenant at or above its share while one below its share waits and may run.
 //   - First come first served within a tenant.
 //   - In use is never above the capacity nor a tenant's above its ceiling, but while what was held before a change
@@ -26,8 +27,15 @@
 //   - Memory is bounded by the tenants of the last ten seconds. A tenant that was idle for longer is forgotten, and has
 //     gained at most the credit of 100 ms of service by it.
 //
+// # What it refuses
+//
+// A request waits unless its tenant's queue is full, the queue of all is full and its tenant's is the longest for its
+// share, or it would probably wait for longer than it may. [Pool.Acquire] says which error is which.
+//
+// # What it costs
+//
 // An operation costs time in the logarithm of the number of tenants, and none in the number of waiters; only Resize,
-// Stats and the redefinition of a tier look at every tenant.
+// Stats and the redefinition of a tier look at every tenant. Streams ([Pool.AcquireStream]) are counted and take no slot.
 //
 // Slots are local to a process. A rate across replicas is package quota's.
 package fairslots

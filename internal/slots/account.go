@@ -7,28 +7,37 @@ import (
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
-// advance moves the clock, which never goes back, and forgets a little: a call makes at most one lane idle, so two
-// keep pace.
-func (c *Core) advance(now int64) {
-	c.now = max(c.now, now)
-	if l := c.idle.first(); l != nil && l.parked+forgetAfter <= c.now {
-		c.forget(2)
-	}
-}
+// advance moves the clock, which never goes back.
+func (c *Core) advance(now int64) { c.now = max(c.now, now) }
 
-// laneOf returns t's lane, with what t says about its tier taken in. A new lane is idle.
-func (c *Core) laneOf(t tenant.Tenant) *lane {
-	if l, ok := c.lanes[t.ID]; ok {
-		if merged := l.asserted.Merge(t.Assertion()); merged != l.asserted {
+// laneOf returns t's lane, with what t says about its tier taken in; nil: t has no valid ID.
+func (c *Core) laneOf(t *tenant.Tenant) *lane {
+	l := c.lanes[t.ID]
+	if l == nil {
+		return c.newLane(t)
+	}
+	if said := t.Assertion(); said.Tier != "" && said != l.asserted {
+		if merged := l.asserted.Merge(said); merged != l.asserted {
 			l.asserted = merged
 			c.adopt(l)
 			c.update(l)
 			c.dispatch(nil)
 		}
-		return l
+	}
+	return l
+}
+
+// newLane returns a new lane for t, which is idle; nil: t has no valid ID.
+func (c *Core) newLane(t *tenant.Tenant) *lane {
+	if tenant.CheckID(t.ID) != nil {
+		return nil
+	}
+	number := int32(len(c.lanes))
+	if n := len(c.spare); n > 0 {
+		number, c.spare = c.spare[n-1], c.spare[:n-1]
 	}
 	c.births++
-	l := &lane{id: t.ID, asserted: t.Assertion(), tag: math.Inf(-1), hold: -1, born: c.births, idleSince: c.now}
+	l := &lane{number: number, id: t.ID, asserted: t.Assertion(), tag: math.Inf(-1), hold: -1, born: c.births, idleSince: c.now}
 	c.adopt(l)
 	c.lanes[t.ID] = l
 	c.peak = max(c.peak, len(c.lanes))
@@ -43,12 +52,14 @@ func (c *Core) adopt(l *lane) {
 		c.activeShares += t.Share - l.share
 	}
 	l.tier, l.share, l.ceiling, l.allowed = t.Name, t.Share, t.Ceiling, t.Streams
+	l.perShare = 1 / float64(l.share)
+	l.limit = c.limitOf(l)
 }
 
 // begin makes the lane active before a request of it enters. An idle tenant has lived down a part of its past.
 func (c *Core) begin(l *lane) {
 	if !l.active {
-		left := max(1-float64(c.now-l.idleSince)/forgetAfter, 0)
+		left := max(1-float64(c.now-l.idleSince)*(1.0/forgetAfter), 0)
 		l.tag = min(l.tag, c.virtual+ahead*left)
 		c.unpark(l)
 		l.active = true
@@ -102,42 +113,54 @@ func (c *Core) forget(n int) {
 	for l := c.idle.first(); l != nil && n > 0 && l.parked+forgetAfter <= c.now; l = c.idle.first() {
 		c.idle.remove(&l.idle)
 		delete(c.lanes, l.id)
+		c.spare = append(c.spare, l.number)
 		n--
 	}
 	if c.peak > 1024 && len(c.lanes) < c.peak/4 {
-		c.lanes = maps.Collect(maps.All(c.lanes)) // a map keeps the memory of its largest size
-		c.peak = len(c.lanes)
+		c.shrink()
 	}
 }
 
-// update puts the lane where it belongs after its use, its queue or its tier changed. That is also when its credit is
-// bounded: the virtual clock may have moved on while the lane waited at its share, which is not for the others' sake.
+// shrink lets go of what has the size of the most lanes that there were.
+func (c *Core) shrink() {
+	c.lanes = maps.Collect(maps.All(c.lanes))
+	c.peak, c.spare = len(c.lanes), nil
+	number := int32(0)
+	for _, l := range c.lanes {
+		l.number = number
+		number++
+	}
+	c.rebuild()
+}
+
+// update follows a change of the lane's use, queue or tier.
 func (c *Core) update(l *lane) {
+	if l.queue.len > 0 {
+		c.place(l)
+	}
+}
+
+// place puts a lane in which somebody waits where it belongs. That is also when its credit is bounded: the virtual clock
+// may have moved on while the lane waited at its share, which is not for the others' sake.
+func (c *Core) place(l *lane) {
 	for c.rule == Hard && c.pass(l) {
 	}
-	if l.queue.len > 0 {
-		c.floor(l)
-	}
-	if c.mayRun(l) {
+	c.floor(l)
+	if l.mayRun() {
 		c.heaps[ready].set(c.order(l))
 	} else {
 		c.heaps[ready].remove(l)
 	}
 	if c.full {
-		c.updateLongest(l)
-	}
-}
-
-func (c *Core) updateLongest(l *lane) {
-	if l.queue.len > 0 {
 		c.heaps[longest].set(crowding(l))
-	} else {
-		c.heaps[longest].remove(l)
 	}
 }
 
 // rebuild is update for all lanes at once, where the order between them changed.
 func (c *Core) rebuild() {
+	for _, l := range c.lanes {
+		l.limit = c.limitOf(l)
+	}
 	if c.rule == Hard {
 		for e := c.queue.head; e != nil; e = e.next {
 			if e.elem.pass == 0 {
@@ -160,8 +183,8 @@ func (c *Core) pass(l *lane) bool {
 		return false
 	}
 	r := l.unpassed.elem
-	n := c.need(l, r)
-	if l.inUse+l.passed+n > c.limit(l) {
+	n := l.need(r)
+	if l.inUse+l.passed+n > l.limit {
 		return false
 	}
 	c.passes++
@@ -171,28 +194,44 @@ func (c *Core) pass(l *lane) bool {
 	return true
 }
 
-// enqueue puts r into the queue of its lane. An update of the lane has to follow.
+// enqueue puts r into the queue of its lane.
 func (c *Core) enqueue(l *lane, r *Request) {
 	r.State, r.lane, r.arrived = Waiting, l, c.now
+	if l.queue.len == 0 {
+		l.first = r.width()
+	}
 	l.queue.push(r, &r.inLane)
 	l.wanted += r.width()
 	c.queue.push(r, &r.inQueue)
-	if l.unpassed == nil {
+	if l.unpassed == nil && c.rule == Hard {
 		l.unpassed = &r.inLane
+	}
+	if c.rule == Hard || l.queue.len == 1 {
+		c.place(l)
+	} else if c.full { // all that changed is the length of the queue
+		c.heaps[longest].set(crowding(l))
 	}
 }
 
 // unqueue takes r out of the queue. An update of the lane has to follow.
 func (c *Core) unqueue(r *Request) {
 	l := r.lane
-	if l.unpassed == &r.inLane {
-		l.unpassed = r.inLane.next
+	if c.rule == Hard {
+		if l.unpassed == &r.inLane {
+			l.unpassed = r.inLane.next
+		}
+		l.passed -= r.passing
+		r.pass, r.passing = 0, 0
 	}
-	l.passed -= r.passing
-	r.pass, r.passing = 0, 0
 	l.queue.remove(&r.inLane)
 	l.wanted -= r.width()
 	c.queue.remove(&r.inQueue)
+	if first := l.queue.first(); first != nil {
+		l.first = first.width()
+	} else {
+		c.heaps[ready].remove(l)
+		c.heaps[longest].remove(l)
+	}
 	if c.full && c.queue.len < c.maxWaiting/2 {
 		c.full = false
 		c.heaps[longest].clear()

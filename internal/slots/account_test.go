@@ -22,7 +22,7 @@ func longestWait(out []served, id string) (longest int64) {
 func TestCore_ExpectingTooMuchGivesNoCredit(t *testing.T) {
 	load := append(flood(0, "long", 20, 10_000*ms), flood(20_000*ms, "long", 20_000, 20*ms)...)
 	for i := range int64(50) {
-		load = append(load, arrival{20_500*ms + i*200*ms, "quiet", 20 * ms})
+		load = append(load, arrival{at: 20_500*ms + i*200*ms, tenant: "quiet", held: 20 * ms})
 	}
 	out := simulate(t, Fair, 10, shares(t, map[string]int{"long": 10, "quiet": 10}), load)
 	if wait := longestWait(out, "quiet"); wait > 100*ms {
@@ -125,7 +125,7 @@ func TestCore_ForgetsManyTenantsAPartAtATime(t *testing.T) {
 		c.Leave(0, &r)
 	}
 	ticks := 0
-	for at, ok := c.Next(); ok; at, ok = c.Next() {
+	for at := c.Next(); at != Never; at = c.Next() {
 		if at != forgetAfter {
 			t.Fatalf("the next tick is due at %d, want %d", at, int64(forgetAfter))
 		}

@@ -21,9 +21,6 @@ func (p *Pool) AcquireN(ctx context.Context, t tenant.Tenant, n int) (release fu
 	if n < 1 {
 		return nil, fmt.Errorf("%s: AcquireN of %d slots, want 1 or more", p.pkg, n)
 	}
-	if err := tenant.CheckID(t.ID); err != nil {
-		return nil, err
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, p.tooLate(t, err)
 	}
@@ -32,18 +29,19 @@ func (p *Pool) AcquireN(ctx context.Context, t tenant.Tenant, n int) (release fu
 	p.mu.Lock()
 	r := p.requestLocked()
 	r.Width, r.Deadline = n, deadline
-	p.core.Enter(now, r, t)
+	p.core.enter(now, r, &t)
 	p.finishLocked()
 	switch r.State {
 	case Granted:
 		p.mu.Unlock()
 		return r.releaser(), nil
-	case Refused:
+	case Waiting:
+		p.mu.Unlock()
+		return p.wait(ctx, r)
+	default:
 		defer p.mu.Unlock()
 		return nil, p.refusalLocked(r)
 	}
-	p.mu.Unlock()
-	return p.wait(ctx, r)
 }
 
 // deadline is ctx's, in the core's time; 0: it has none.
@@ -107,9 +105,6 @@ func (p *Pool) tooLate(t tenant.Tenant, ended error) error {
 
 // TryAcquire takes a slot for t if one is free for it now.
 func (p *Pool) TryAcquire(t tenant.Tenant) (release func(), ok bool) {
-	if tenant.CheckID(t.ID) != nil {
-		return nil, false
-	}
 	now := p.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,16 +122,13 @@ func (p *Pool) TryAcquire(t tenant.Tenant) (release func(), ok bool) {
 // AcquireStream counts a request of t as one of its streams, without waiting. It returns a *[tenant.Refusal] or
 // [tenant.ErrInvalidID].
 func (p *Pool) AcquireStream(t tenant.Tenant) (release func(), err error) {
-	if err := tenant.CheckID(t.ID); err != nil {
-		return nil, err
-	}
 	now := p.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.requestLocked()
 	p.core.Stream(now, r, t)
 	p.finishLocked()
-	if r.State == Refused {
+	if r.State != Streaming {
 		return nil, p.refusalLocked(r)
 	}
 	return r.releaser(), nil
@@ -161,12 +153,16 @@ func (p *Pool) release(r *Request, use uint64) {
 	p.recycleLocked(r)
 }
 
-func (p *Pool) refusalLocked(r *Request) *tenant.Refusal {
+// refusalLocked is the error of a request that was turned away.
+func (p *Pool) refusalLocked(r *Request) error {
+	defer p.recycleLocked(r)
+	if r.State == Unnamed {
+		return tenant.ErrInvalidID
+	}
 	refusal := &tenant.Refusal{Reason: r.Reason, Tier: r.Tier, Policy: r.Tier, RetryAfter: time.Duration(r.RetryAfter)}
 	if r.Late {
 		refusal.Cause = context.DeadlineExceeded
 	}
-	p.recycleLocked(r)
 	return refusal
 }
 

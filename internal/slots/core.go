@@ -22,6 +22,9 @@ const (
 	poolWeight   = 0.05
 )
 
+// Never is a time that does not come.
+const Never = math.MaxInt64
+
 // Config configures a [Core].
 type Config struct {
 	Rule     Rule
@@ -49,6 +52,7 @@ type Core struct {
 
 	lanes map[string]*lane
 	peak  int             // most lanes since the map was last made anew
+	spare []int32         // numbers of lanes that none has, of those below len(lanes) and len(spare) together
 	heaps [heaps]laneHeap // the longest queues are kept in order only from when the total is full until it is half full
 	full  bool            // they are
 	queue list[Request]   // all waiters, oldest first
@@ -73,21 +77,17 @@ func New(cfg Config) *Core {
 		lanes:   map[string]*lane{},
 		hold:    -1,
 	}
-	for i := range c.heaps {
-		c.heaps[i].which = i
-	}
 	return c
 }
 
-// Enter takes r, of tenant t, in: it is Granted at once, Waiting, or Refused.
-func (c *Core) Enter(now int64, r *Request, t tenant.Tenant) {
-	c.advance(now)
-	if c.closing {
-		c.turnAway(r, t)
+// Enter takes r, of tenant t, in: it is Granted at once, Waiting, Refused, or Unnamed.
+func (c *Core) Enter(now int64, r *Request, t tenant.Tenant) { c.enter(now, r, &t) }
+
+func (c *Core) enter(now int64, r *Request, t *tenant.Tenant) {
+	l := c.admit(now, r, t)
+	if l == nil {
 		return
 	}
-	r.Late = false
-	l := c.laneOf(t)
 	c.begin(l)
 	if c.mayTake(l, r) {
 		c.grantTo(l, r)
@@ -99,17 +99,16 @@ func (c *Core) Enter(now int64, r *Request, t tenant.Tenant) {
 		return
 	}
 	c.enqueue(l, r)
-	c.update(l)
 	c.dispatch(r) // a waiter that was pushed out may have been one for whom slots were kept free
 }
 
 // TryEnter is Enter for a request that does not wait: it is Granted, or it was never there and TryEnter returns false.
 func (c *Core) TryEnter(now int64, r *Request, t tenant.Tenant) bool {
-	c.advance(now)
-	if c.closing {
+	l := c.admit(now, r, &t)
+	if l == nil {
+		r.State = Done
 		return false
 	}
-	l := c.laneOf(t)
 	c.begin(l)
 	if !c.mayTake(l, r) {
 		c.rest(l)
@@ -119,15 +118,12 @@ func (c *Core) TryEnter(now int64, r *Request, t tenant.Tenant) bool {
 	return true
 }
 
-// Stream takes r in as one of its tenant's streams, which take no slot: it is Streaming or Refused.
+// Stream takes r in as one of its tenant's streams, which take no slot: it is Streaming, Refused, or Unnamed.
 func (c *Core) Stream(now int64, r *Request, t tenant.Tenant) {
-	c.advance(now)
-	if c.closing {
-		c.turnAway(r, t)
+	l := c.admit(now, r, &t)
+	if l == nil {
 		return
 	}
-	l := c.laneOf(t)
-	r.Late = false
 	if l.streams >= l.allowed {
 		reason := tenant.ReasonShare
 		if l.allowed == 0 {
@@ -189,21 +185,27 @@ func (c *Core) left(l *lane) {
 	c.dispatch(nil)
 }
 
-// Refuse is Enter for a request whose deadline had come before it: it is Refused.
+// Refuse is Enter for a request whose deadline had come before it: it is Refused or Unnamed.
 func (c *Core) Refuse(now int64, r *Request, t tenant.Tenant) {
-	c.advance(now)
-	if c.closing {
-		c.turnAway(r, t)
-		return
+	if l := c.admit(now, r, &t); l != nil {
+		c.refuse(l, r, c.overdue(l))
+		r.Late = true
 	}
-	l := c.laneOf(t)
-	c.refuse(l, r, c.overdue(l))
-	r.Late = true
 }
 
-// turnAway refuses a request that enters a closing core.
-func (c *Core) turnAway(r *Request, t tenant.Tenant) {
-	r.State, r.Reason, r.Tier, r.RetryAfter, r.Late = Refused, tenant.ReasonClosing, c.TierOf(t), 0, false
+// admit returns the lane of t, whose r comes; nil: it has been turned away.
+func (c *Core) admit(now int64, r *Request, t *tenant.Tenant) *lane {
+	c.advance(now)
+	r.Late = false
+	if c.closing {
+		r.State, r.Reason, r.Tier, r.RetryAfter = Refused, tenant.ReasonClosing, c.TierOf(*t), 0
+		return nil
+	}
+	l := c.laneOf(t)
+	if l == nil {
+		r.State = Unnamed
+	}
+	return l
 }
 
 // Resize changes the capacity. What is held beyond the new one drains.
@@ -240,16 +242,16 @@ func (c *Core) Tick(now int64) {
 	c.forget(1024)
 }
 
-// Next is when Tick has something to do. ok is false where it never has as things are.
-func (c *Core) Next() (at int64, ok bool) {
-	at = math.MaxInt64
-	if r := c.queue.first(); r != nil && c.maxWait > 0 {
-		at = r.arrived + c.maxWait
+// Next is when Tick has something to do; [Never] where it never has as things are.
+func (c *Core) Next() int64 {
+	at := int64(Never)
+	if c.queue.head != nil && c.maxWait > 0 {
+		at = c.queue.head.elem.arrived + c.maxWait
 	}
-	if l := c.idle.first(); l != nil && !c.closing {
-		at = min(at, l.parked+forgetAfter)
+	if c.idle.head != nil && !c.closing {
+		at = min(at, c.idle.head.elem.parked+forgetAfter)
 	}
-	return at, at != math.MaxInt64
+	return at
 }
 
 // Drain refuses every request that enters from now on. Waiters still get their slots.

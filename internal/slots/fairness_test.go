@@ -44,7 +44,7 @@ func TestCore_FloodMeetsTheBound(t *testing.T) {
 func TestCore_StaggeredFloodMeetsTheBound(t *testing.T) {
 	var load []arrival
 	for i := range 10 {
-		load = append(load, arrival{0, "noisy", int64(20+2*i) * ms})
+		load = append(load, arrival{at: 0, tenant: "noisy", held: int64(20+2*i) * ms})
 	}
 	load = append(load, flood(0, "noisy", 490, 20*ms)...)
 	load = append(load, flood(50*ms, "quiet", 10, 20*ms)...)
@@ -180,7 +180,7 @@ func TestCore_NobodyBelowItsShareStarves(t *testing.T) {
 			load = append(load, flood(rng.Int64N(100)*ms, id, 400+rng.IntN(4000), (5+rng.Int64N(20))*ms)...)
 		}
 		for i := range int64(10) {
-			load = append(load, arrival{300*ms + i*137*ms, "quiet", 20 * ms})
+			load = append(load, arrival{at: 300*ms + i*137*ms, tenant: "quiet", held: 20 * ms})
 		}
 		// Its turn comes once every other tenant below its share has caught up with the credit it may have, and its own
 		// request was charged: each needs at most (credit + its longest request) x share of slot time.

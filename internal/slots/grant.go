@@ -10,8 +10,8 @@ import (
 // lane who would go before it. That somebody waits while slots are free is for a wide request: they are kept until there
 // are as many as it needs.
 func (c *Core) mayTake(l *lane, r *Request) bool {
-	n := c.need(l, r)
-	if n > c.capacity-c.inUse || l.queue.len > 0 || l.inUse+n > c.limit(l) {
+	n := l.need(r)
+	if n > c.capacity-c.inUse || l.queue.len > 0 || l.inUse+n > l.limit {
 		return false
 	}
 	waiting := c.heaps[ready].entries
@@ -25,15 +25,15 @@ func (c *Core) mayTake(l *lane, r *Request) bool {
 // dispatch grants free slots while whoever is first of those that may run waits for no more than there are. Each is to
 // be told, but for own, whose call this is.
 func (c *Core) dispatch(own *Request) {
-	for {
+	for c.inUse < c.capacity {
 		l := c.heaps[ready].first()
 		if l == nil {
 			return
 		}
-		r := l.queue.first()
-		if c.need(l, r) > c.capacity-c.inUse {
+		if min(l.first, l.limit) > c.capacity-c.inUse {
 			return
 		}
+		r := l.queue.first()
 		c.unqueue(r)
 		c.grantTo(l, r)
 		c.update(l)
@@ -45,8 +45,8 @@ func (c *Core) dispatch(own *Request) {
 
 // grantTo gives r, which is in no queue, free slots, and charges its tenant for as long as it is expected to hold them.
 func (c *Core) grantTo(l *lane, r *Request) {
-	n := c.need(l, r)
-	charged := c.expected(l) * float64(n) / float64(l.share)
+	n := l.need(r)
+	charged := c.expected(l) * float64(n) * l.perShare
 	c.virtual = max(c.virtual, l.tag)
 	l.tag += charged
 	c.grants++
@@ -69,7 +69,7 @@ func (c *Core) expected(l *lane) float64 {
 func (c *Core) settle(l *lane, r *Request) {
 	held := float64(c.now - r.granted)
 	c.floor(l)
-	l.tag = min(l.tag+(held*float64(r.slots)/float64(l.share)-r.charged), c.virtual+ahead)
+	l.tag = min(l.tag+(held*float64(r.slots)*l.perShare-r.charged), c.virtual+ahead)
 	c.floor(l)
 	average(&l.hold, held, tenantWeight)
 	average(&c.hold, held, poolWeight)
@@ -114,8 +114,8 @@ func (c *Core) sortLongest() {
 	}
 	c.full = true
 	for e := c.queue.head; e != nil; e = e.next {
-		if l := e.elem.lane; l.places[longest] == 0 {
-			c.updateLongest(l)
+		if l := e.elem.lane; !c.heaps[longest].has(l) {
+			c.heaps[longest].set(crowding(l))
 		}
 	}
 }
@@ -136,11 +136,11 @@ func (c *Core) tooLong(l *lane, r *Request) bool {
 // may run, else those that it holds or is sure of.
 func (c *Core) hoped(l *lane) float64 {
 	others := len(c.heaps[ready].entries)
-	if l.places[ready] != 0 {
+	if c.heaps[ready].has(l) {
 		others--
 	}
 	if others == 0 {
-		return float64(c.limit(l))
+		return float64(l.limit)
 	}
 	return max(c.sure(l), float64(l.inUse))
 }

@@ -1,16 +1,22 @@
 package slots
 
-// laneHeap is a binary heap of lanes that know their places in it. It is not container/heap because most of what a crowded
-// pool does is to compare: here that is two numbers side by side in memory, and no call.
+// laneHeap is a heap of lanes that knows where each is. It is not container/heap, because in a crowded pool most time
+// goes into reaching memory: here to compare and to move are to read and write two dense arrays, and lanes are left
+// alone.
 type laneHeap struct {
 	entries []entry
-	which   int // the index in a lane's places
+	places  []int32 // by the lanes' numbers: 1 more than the index; 0: not there
 }
 
-// entry is a lane with what decides its order. Equals go by the lanes' last grant, then by their age.
+// degree is how many children an entry has. Of more than two there are fewer moves to make.
+const degree = 4
+
+// entry is a lane with what decides its order. Of equals the oldest lane goes first.
 type entry struct {
 	major, minor float64
+	last         uint64
 	lane         *lane
+	number       int32 // the lane's
 }
 
 func (a *entry) before(b *entry) bool {
@@ -20,8 +26,8 @@ func (a *entry) before(b *entry) bool {
 	if a.minor != b.minor {
 		return a.minor < b.minor
 	}
-	if a.lane.grant != b.lane.grant {
-		return a.lane.grant < b.lane.grant
+	if a.last != b.last {
+		return a.last < b.last
 	}
 	return a.lane.born < b.lane.born
 }
@@ -34,23 +40,33 @@ func (h *laneHeap) first() *lane {
 	return h.entries[0].lane
 }
 
+// has reports whether l is in the heap.
+func (h *laneHeap) has(l *lane) bool { return int(l.number) < len(h.places) && h.places[l.number] > 0 }
+
 // set puts e's lane, which may be in the heap, where e belongs.
 func (h *laneHeap) set(e entry) {
-	i := e.lane.places[h.which] - 1
-	if i < 0 {
-		i = len(h.entries)
-		h.entries = append(h.entries, e)
+	e.number = e.lane.number
+	if h.has(e.lane) {
+		h.place(e, int(h.places[e.number])-1)
+		return
 	}
-	h.place(e, i)
+	if n := int(e.number) + 1 - len(h.places); n > 0 {
+		h.places = append(h.places, make([]int32, n)...)
+	}
+	h.entries = append(h.entries, e)
+	h.place(e, len(h.entries)-1)
 }
 
 // remove takes l out, if it is in the heap.
 func (h *laneHeap) remove(l *lane) {
-	i := l.places[h.which] - 1
-	if i < 0 {
-		return
+	if h.has(l) {
+		h.cut(l)
 	}
-	l.places[h.which] = 0
+}
+
+func (h *laneHeap) cut(l *lane) {
+	i := int(h.places[l.number]) - 1
+	h.places[l.number] = 0
 	end := len(h.entries) - 1
 	last := h.entries[end]
 	h.entries[end] = entry{}
@@ -63,7 +79,7 @@ func (h *laneHeap) remove(l *lane) {
 // place moves the hole at i to where e belongs, and fills it with e.
 func (h *laneHeap) place(e entry, i int) {
 	for i > 0 {
-		parent := (i - 1) / 2
+		parent := (i - 1) / degree
 		if !e.before(&h.entries[parent]) {
 			break
 		}
@@ -71,32 +87,30 @@ func (h *laneHeap) place(e entry, i int) {
 		i = parent
 	}
 	for {
-		child := 2*i + 1
-		if child >= len(h.entries) {
+		first := degree*i + 1
+		if first >= len(h.entries) {
 			break
 		}
-		if right := child + 1; right < len(h.entries) && h.entries[right].before(&h.entries[child]) {
-			child = right
+		children := h.entries[first:min(first+degree, len(h.entries))]
+		least := 0
+		for j := 1; j < len(children); j++ {
+			if children[j].before(&children[least]) {
+				least = j
+			}
 		}
-		if !h.entries[child].before(&e) {
+		if !children[least].before(&e) {
 			break
 		}
-		h.fill(i, h.entries[child])
-		i = child
+		h.fill(i, children[least])
+		i = first + least
 	}
 	h.fill(i, e)
 }
 
 func (h *laneHeap) fill(i int, e entry) {
 	h.entries[i] = e
-	e.lane.places[h.which] = i + 1
+	h.places[e.number] = int32(i + 1)
 }
 
-// clear takes all lanes out.
-func (h *laneHeap) clear() {
-	for _, e := range h.entries {
-		e.lane.places[h.which] = 0
-	}
-	clear(h.entries)
-	h.entries = h.entries[:0]
-}
+// clear takes all lanes out, and lets go of the memory.
+func (h *laneHeap) clear() { *h = laneHeap{} }

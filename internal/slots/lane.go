@@ -2,33 +2,38 @@ package slots
 
 import "github.com/tenantgate/tenantgate/tenant"
 
-// lane is what the core knows of one tenant.
+// lane is what the core knows of one tenant. What every request needs stands together, as in a [Request]: in a crowded
+// pool both are cold, and cost what they take of the cache.
 type lane struct {
-	id       string
 	asserted tenant.Assertion // the latest that was said of the tenant's tier
-	tier     string
-	share    int // as configured, also above the capacity
-	ceiling  int // as configured; 0: the whole capacity
-	allowed  int // streams
+	active   bool             // holds or waits
+	number   int32            // that no other lane has now
+	inUse    int              // slots
+	limit    int              // slots it may hold at most
 
-	inUse   int // slots
-	streams int
-	queue   list[Request] // waiters, oldest first
-	wanted  int           // slots that the waiters ask for
+	queue  list[Request] // waiters, oldest first
+	wanted int           // slots that the waiters ask for
+	first  int           // of which the first waiter
 
 	// The fair rule's account.
-	tag   float64 // service received, in slot-nanoseconds per share, on the core's virtual clock
-	hold  float64 // average holding time, in nanoseconds; negative: no history
-	grant uint64  // number of the last grant; 0: none
+	tag      float64 // service received, in slot-nanoseconds per share, on the core's virtual clock
+	hold     float64 // average holding time, in nanoseconds; negative: no history
+	perShare float64 // 1/share
+	share    int     // as configured, also above the capacity
+	grant    uint64  // number of the last grant; 0: none
+	born     uint64
 
 	// The hard rule's order.
 	passed   int            // slots that the waiters who passed the lane ask for
 	unpassed *link[Request] // the first waiter who did not
 
-	born      uint64
-	places    [heaps]int // in the core's heaps: 1 more than the index; 0: not there
-	active    bool       // holds or waits
-	idleSince int64      // when it last ceased to
+	id      string
+	tier    string
+	ceiling int // as configured; 0: the whole capacity
+	allowed int // streams
+	streams int
+
+	idleSince int64      // when it last ceased to be active
 	idle      link[lane] // its place among the lanes that are not active and have no stream
 	parked    int64      // when it got there
 }
@@ -41,23 +46,15 @@ type Request struct {
 	Width    int
 	Deadline int64
 
-	State State
-	// Reason is why a Refused request was refused, Tier the tier that applied, and RetryAfter when its tenant's queue
-	// will probably be served, in nanoseconds. Late is set where its deadline was the reason.
-	Reason     tenant.Reason
-	Tier       string
-	RetryAfter int64
-	Late       bool
+	State  State
+	lane   *lane
+	inLane link[Request]
 
-	lane    *lane
-	inLane  link[Request]
 	inQueue link[Request]
 	arrived int64
 	granted int64
 	slots   int     // that it holds
 	charged float64 // what the grant added to the lane's tag
-	pass    uint64  // when it passed its own lane (hard rule); 0: not yet
-	passing int     // what it counts in the lane's passed
 
 	// The shell's, which the core leaves alone. A Request is used again; uses tells its uses apart, so that a release
 	// called a second time, however late, frees nobody else's slot. decided holds an element once another step than
@@ -65,6 +62,16 @@ type Request struct {
 	pool    *Pool
 	uses    uint64
 	decided chan struct{}
+
+	pass    uint64 // when it passed its own lane (hard rule); 0: not yet
+	passing int    // what it counts in the lane's passed
+
+	// Reason is why a Refused request was refused, Tier the tier that applied, and RetryAfter when its tenant's queue
+	// will probably be served, in nanoseconds. Late is set where its deadline was the reason.
+	Reason     tenant.Reason
+	Tier       string
+	RetryAfter int64
+	Late       bool
 }
 
 // State is where a [Request] stands.
@@ -76,6 +83,7 @@ const (
 	Granted                // holds slots
 	Streaming              // counts as one of its tenant's streams
 	Refused                // see Reason
+	Unnamed                // turned away because its tenant has no valid ID
 )
 
 // width is how many slots r asks for.

@@ -50,13 +50,13 @@ type Pool struct {
 	core    *Core
 	spare   []*Request
 	timer   *time.Timer
-	armed   int64         // when timer fires; 0: it does not
+	armed   int64         // when timer fires
 	drained chan struct{} // closed once a draining pool is idle
 }
 
 // NewPool returns a pool, or an error that names each wrong setting.
 func NewPool(s Settings) (*Pool, error) {
-	p := &Pool{pkg: s.Package, start: time.Now(), tiers: s.Tiers, drained: make(chan struct{})}
+	p := &Pool{pkg: s.Package, start: time.Now(), tiers: s.Tiers, armed: Never, drained: make(chan struct{})}
 	var errs []error
 	if err := p.checkCapacity(s.Capacity); err != nil {
 		errs = append(errs, err)
@@ -184,11 +184,13 @@ func (p *Pool) now() int64 { return int64(time.Since(p.start)) }
 
 // finishLocked follows each step of the core: it tells those whom the step decided about, and sees to the timer.
 func (p *Pool) finishLocked() {
-	p.core.Decided(func(r *Request) { r.decided <- struct{}{} }) // never blocks: a waiter is decided about once
+	if len(p.core.decided) > 0 {
+		p.core.Decided(func(r *Request) { r.decided <- struct{}{} }) // never blocks: a waiter is decided about once
+	}
 	if p.core.Closing() && p.core.Idle() {
 		p.finishDrainLocked()
 	}
-	if at, ok := p.core.Next(); ok && (p.armed == 0 || at < p.armed) {
+	if at := p.core.Next(); at < p.armed {
 		p.armLocked(at)
 	}
 }
@@ -218,7 +220,7 @@ func (p *Pool) tick() {
 	now := p.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.armed = 0
+	p.armed = Never
 	p.core.Tick(now)
 	p.finishLocked()
 }

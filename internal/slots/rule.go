@@ -17,8 +17,8 @@ const (
 	heaps
 )
 
-// limit is how many slots the lane may hold at most.
-func (c *Core) limit(l *lane) int {
+// limitOf is how many slots the lane may hold at most.
+func (c *Core) limitOf(l *lane) int {
 	switch {
 	case c.rule == Hard:
 		return min(l.share, c.capacity)
@@ -29,16 +29,16 @@ func (c *Core) limit(l *lane) int {
 	}
 }
 
-// need is how many slots r gets, of lane l. A request that is wider than all that its tenant may hold gets that, or it
+// need is how many slots r, of this lane, gets. A request that is wider than all that its tenant may hold gets that, or it
 // would wait for ever.
-func (c *Core) need(l *lane, r *Request) int { return min(r.width(), c.limit(l)) }
+func (l *lane) need(r *Request) int { return min(r.width(), l.limit) }
 
 // below reports whether the lane holds less than its share.
 func (c *Core) below(l *lane) bool { return l.inUse < min(l.share, c.capacity) }
 
 // mayRun reports whether the lane's first waiter would be granted, were there slots enough.
-func (c *Core) mayRun(l *lane) bool {
-	return l.queue.len > 0 && l.inUse+c.need(l, l.queue.first()) <= c.limit(l)
+func (l *lane) mayRun() bool {
+	return l.queue.len > 0 && l.inUse+min(l.first, l.limit) <= l.limit
 }
 
 // order is the lane's place among those that may run.
@@ -47,9 +47,9 @@ func (c *Core) order(l *lane) entry {
 	case c.rule == Hard:
 		return entry{major: float64(l.queue.first().pass), lane: l}
 	case c.below(l):
-		return entry{minor: l.tag, lane: l}
+		return entry{minor: l.tag, last: l.grant, lane: l}
 	default:
-		return entry{major: float64(l.inUse) / float64(l.share), minor: l.tag, lane: l}
+		return entry{major: float64(l.inUse) / float64(l.share), minor: l.tag, last: l.grant, lane: l}
 	}
 }
 

@@ -12,11 +12,12 @@ import (
 
 const ms = int64(time.Millisecond)
 
-// arrival is a request of a simulated load: when it comes, of whom, and how long it holds its slot.
+// arrival is a request of a simulated load: when it comes, of whom, how long it holds its slots, and how many.
 type arrival struct {
 	at     int64
 	tenant string
 	held   int64
+	width  int // 0: one
 }
 
 // served is what became of an arrival.
@@ -57,39 +58,71 @@ func (e events) Less(i, j int) bool {
 	return a.n < b.n
 }
 
-// simulate runs a load through a core in virtual time. It returns what was served, in the order of grants.
-func simulate(t *testing.T, rule Rule, capacity int, tiers *tenant.Tiers, load []arrival) []served {
+// simulation is a load on a core in virtual time.
+type simulation struct {
+	rule     Rule
+	capacity int
+	tiers    *tenant.Tiers
+	load     []arrival
+	changes  []change            // in order of time
+	of       func(*Core) subject // what is simulated, made of a core; nil: the core
+}
+
+// change is something else that happens to a core, before what else happens at that time.
+type change struct {
+	at   int64
+	make func(s subject, now int64)
+}
+
+// simulate runs a load through a core. It returns what was served, in the order of grants.
+func simulate(t testing.TB, rule Rule, capacity int, tiers *tenant.Tiers, load []arrival) []served {
 	t.Helper()
-	c := New(Config{Rule: rule, Capacity: capacity, Tiers: tiers, MaxQueue: 1 << 30, MaxWaiting: 1 << 30})
+	return simulation{rule: rule, capacity: capacity, tiers: tiers, load: load}.run(t)
+}
+
+func (s simulation) run(t testing.TB) []served {
+	t.Helper()
+	core := New(Config{Rule: s.rule, Capacity: s.capacity, Tiers: s.tiers, MaxQueue: 1 << 30, MaxWaiting: 1 << 30})
+	var c subject = core
+	if s.of != nil {
+		c = s.of(core)
+	}
 	var queue events
-	for i, a := range load {
+	for i, a := range s.load {
 		heap.Push(&queue, event{at: a.at, n: i, of: i})
 	}
-	var out []served
-	of := map[*Request]int{}
-	n := len(load)
+	out := make([]served, 0, len(s.load))
+	of := make(map[*Request]int, len(s.load))
+	n := len(s.load)
 	start := func(now int64, r *Request) {
-		a := load[of[r]]
+		a := s.load[of[r]]
 		out = append(out, served{a, now})
 		n++
 		heap.Push(&queue, event{at: now + a.held, ends: true, n: n, of: of[r], r: r})
 	}
 	for queue.Len() > 0 {
+		for len(s.changes) > 0 && s.changes[0].at <= queue[0].at {
+			now := s.changes[0].at
+			s.changes[0].make(c, now)
+			s.changes = s.changes[1:]
+			c.Decided(func(r *Request) { start(now, r) })
+		}
 		e := heap.Pop(&queue).(event)
 		if e.ends {
 			c.Leave(e.at, e.r)
 		} else {
-			r := &Request{}
+			a := s.load[e.of]
+			r := &Request{Width: a.width}
 			of[r] = e.of
-			c.Enter(e.at, r, tenant.Tenant{ID: load[e.of].tenant, Tier: load[e.of].tenant})
+			c.Enter(e.at, r, tenant.Tenant{ID: a.tenant, Tier: a.tenant})
 			if r.State == Granted {
 				start(e.at, r)
 			}
 		}
 		c.Decided(func(r *Request) { start(e.at, r) })
 	}
-	if len(out) != len(load) {
-		t.Fatalf("%d of %d requests were served", len(out), len(load))
+	if len(out) != len(s.load) {
+		t.Fatalf("%d of %d requests were served", len(out), len(s.load))
 	}
 	return out
 }
@@ -111,7 +144,7 @@ func shares(t testing.TB, share map[string]int) *tenant.Tiers {
 
 // flood is n requests of a tenant at one instant.
 func flood(at int64, id string, n int, held int64) []arrival {
-	return slices.Repeat([]arrival{{at, id, held}}, n)
+	return slices.Repeat([]arrival{{at: at, tenant: id, held: held}}, n)
 }
 
 // slotTime is the part of the slot time between from and until that each tenant got.
