@@ -37,7 +37,7 @@ func (c *Core) newLane(t *tenant.Tenant) *lane {
 		number, c.spare = c.spare[n-1], c.spare[:n-1]
 	}
 	c.births++
-	l := &lane{number: number, id: t.ID, asserted: t.Assertion(), tag: math.Inf(-1), hold: -1, born: c.births, idleSince: c.now}
+	l := &lane{number: number, id: t.ID, asserted: t.Assertion(), tag: math.Inf(-1), hold: average{mean: -1}, born: c.births, idleSince: c.now}
 	c.adopt(l)
 	c.lanes[t.ID] = l
 	c.peak = max(c.peak, len(c.lanes))

@@ -22,7 +22,7 @@ func (p *Pool) AcquireN(ctx context.Context, t tenant.Tenant, n int) (release fu
 		return nil, fmt.Errorf("%s: AcquireN of %d slots, want 1 or more", p.pkg, n)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, p.tooLate(t, err)
+		return nil, p.tooLate(t, n, err)
 	}
 	deadline := p.deadline(ctx)
 	now := p.now()
@@ -90,7 +90,7 @@ func (p *Pool) abandonLocked(now int64, r *Request, ended error) error {
 }
 
 // tooLate answers a request whose context had ended before it came.
-func (p *Pool) tooLate(t tenant.Tenant, ended error) error {
+func (p *Pool) tooLate(t tenant.Tenant, n int, ended error) error {
 	if !errors.Is(ended, context.DeadlineExceeded) {
 		return ended
 	}
@@ -98,6 +98,7 @@ func (p *Pool) tooLate(t tenant.Tenant, ended error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.requestLocked()
+	r.Width = n
 	p.core.Refuse(now, r, t)
 	p.finishLocked()
 	return p.refusalLocked(r)

@@ -59,7 +59,7 @@ type Core struct {
 	idle  list[lane]      // longest idle first
 
 	virtual      float64 // the largest tag that was granted
-	hold         float64 // average holding time of all tenants, in nanoseconds; negative: no history
+	hold         average // holding times of all tenants, in nanoseconds
 	activeShares int     // of the lanes that hold or wait
 	grants       uint64
 	passes       uint64
@@ -75,7 +75,7 @@ func New(cfg Config) *Core {
 		maxQueue: cfg.MaxQueue, maxWaiting: cfg.MaxWaiting,
 		maxWait: min(cfg.MaxWait, math.MaxInt64/2), // so that the end of a wait does not overflow
 		lanes:   map[string]*lane{},
-		hold:    -1,
+		hold:    average{mean: -1},
 	}
 	return c
 }
@@ -154,7 +154,7 @@ func (c *Core) Expire(now int64, r *Request) {
 	c.advance(now)
 	if l := r.lane; l != nil {
 		c.end(r)
-		c.refuse(l, r, c.overdue(l))
+		c.refuse(l, r, c.overdue(l, r))
 		r.Late = true
 		c.left(l)
 	}
@@ -188,7 +188,7 @@ func (c *Core) left(l *lane) {
 // Refuse is Enter for a request whose deadline had come before it: it is Refused or Unnamed.
 func (c *Core) Refuse(now int64, r *Request, t tenant.Tenant) {
 	if l := c.admit(now, r, &t); l != nil {
-		c.refuse(l, r, c.overdue(l))
+		c.refuse(l, r, c.overdue(l, r))
 		r.Late = true
 	}
 }
@@ -236,7 +236,7 @@ func (c *Core) Retune(now int64, id string) {
 func (c *Core) Tick(now int64) {
 	c.advance(now)
 	for r := c.queue.first(); r != nil && c.maxWait > 0 && r.arrived+c.maxWait <= c.now; r = c.queue.first() {
-		c.expel(r, c.overdue(r.lane))
+		c.expel(r, c.overdue(r.lane, r))
 	}
 	c.dispatch(nil)
 	c.forget(1024)

@@ -74,7 +74,7 @@ func (c *comparison) decide(s step) {
 		m.retune(s.id)
 	case tick:
 		for len(m.waiting) > 0 && m.maxWait > 0 && m.waiting[0].arrived+m.maxWait <= m.now {
-			m.refuse(m.waiting[0], m.overdue(m.waiting[0].of))
+			m.refuse(m.waiting[0], m.overdue(m.waiting[0]))
 		}
 		m.dispatch()
 	case drain:

@@ -58,10 +58,15 @@ func (c *Core) grantTo(l *lane, r *Request) {
 
 // expected is how long a request of l will probably hold its slots, in nanoseconds.
 func (c *Core) expected(l *lane) float64 {
-	if l.hold < 0 {
-		return max(c.hold, 0)
+	return max(c.holds(l).mean, 0)
+}
+
+// holds are the holding times by which the core judges l.
+func (c *Core) holds(l *lane) *average {
+	if l.hold.mean < 0 {
+		return &c.hold
 	}
-	return l.hold
+	return &l.hold
 }
 
 // settle charges the lane for what r really held. Where that is less than was expected, the lane gets no more credit by
@@ -71,29 +76,37 @@ func (c *Core) settle(l *lane, r *Request) {
 	c.floor(l)
 	l.tag = min(l.tag+(held*float64(r.slots)*l.perShare-r.charged), c.virtual+ahead)
 	c.floor(l)
-	average(&l.hold, held, tenantWeight)
-	average(&c.hold, held, poolWeight)
+	l.hold.add(held, tenantWeight)
+	c.hold.add(held, poolWeight)
 }
 
-func average(mean *float64, value, weight float64) {
-	if *mean < 0 {
-		*mean = value
-	} else {
-		*mean += weight * (value - *mean)
+// average is a moving average and the mean deviation from it, as TCP has them of round trips (Jacobson, Congestion
+// Avoidance and Control, 1988). A negative mean stands for no value yet.
+type average struct{ mean, deviation float64 }
+
+func (a *average) add(value, weight float64) {
+	if a.mean < 0 {
+		a.mean, a.deviation = value, value/2
+		return
 	}
+	a.deviation += weight * (math.Abs(value-a.mean) - a.deviation)
+	a.mean += weight * (value - a.mean)
 }
+
+// low is what most values exceed, 0 where there are none.
+func (a *average) low() float64 { return max(a.mean-a.deviation, 0) }
 
 // makeRoom makes the total queue hold one more waiter of lane l, by pushing out another where that is just, or says
 // why r, of that lane, must not wait.
 func (c *Core) makeRoom(l *lane, r *Request) tenant.Reason {
 	if c.maxQueue == 0 || c.maxWaiting == 0 {
-		return c.overdue(l)
+		return c.overdue(l, r)
 	}
 	if l.queue.len >= c.maxQueue {
 		return tenant.ReasonShare
 	}
 	if c.tooLong(l, r) {
-		return c.overdue(l)
+		return c.overdue(l, r)
 	}
 	if c.queue.len < c.maxWaiting {
 		return tenant.ReasonNone
@@ -101,9 +114,10 @@ func (c *Core) makeRoom(l *lane, r *Request) tenant.Reason {
 	c.sortLongest()
 	other := c.heaps[longest].first()
 	if int64(l.queue.len+1)*int64(other.share) >= int64(other.queue.len)*int64(l.share) {
-		return c.overdue(l) // with this waiter, l's own queue would be the longest for its share
+		return c.overdue(l, r) // with this waiter, l's own queue would be the longest for its share
 	}
-	c.expel(other.queue.tail.elem, c.overdue(other))
+	last := other.queue.tail.elem
+	c.expel(last, c.overdue(other, last))
 	return tenant.ReasonNone
 }
 
@@ -122,9 +136,9 @@ func (c *Core) sortLongest() {
 
 // tooLong reports whether r, which would be the last of l's waiters, will probably wait for longer than it may. It is no
 // reason to refuse that the tenant may have to wait for others, only that it does for itself: the waiters before r have
-// to be served, each for the tenant's average holding time, on all slots that the tenant might get.
+// to be served, each for as long as most of the tenant's requests held at least, on all slots that it might get.
 func (c *Core) tooLong(l *lane, r *Request) bool {
-	wait := float64(l.wanted) * c.expected(l) / c.hoped(l)
+	wait := float64(l.wanted) * c.holds(l).low() / c.hoped(l)
 	if r.Deadline != 0 && (c.maxWait == 0 || r.Deadline-c.now <= c.maxWait) {
 		r.Late = wait > float64(r.Deadline-c.now)
 		return r.Late
@@ -150,10 +164,10 @@ func (c *Core) sure(l *lane) float64 {
 	return float64(l.share) * min(1, float64(c.capacity)/float64(max(c.activeShares, l.share)))
 }
 
-// overdue is the reason to refuse a request of lane l that has to wait for longer than it may: its own use, or that of
-// the others.
-func (c *Core) overdue(l *lane) tenant.Reason {
-	if c.below(l) {
+// overdue is the reason to refuse r, of lane l, that has to wait for longer than it may: the tenant's own use, or that
+// of the others.
+func (c *Core) overdue(l *lane, r *Request) tenant.Reason {
+	if c.below(l) && l.inUse+l.need(r) <= l.limit {
 		return tenant.ReasonCapacity
 	}
 	return tenant.ReasonShare

@@ -20,8 +20,8 @@ func (m *model) limit(t *modelTenant) int {
 
 func (m *model) below(t *modelTenant) bool { return t.inUse < min(m.tier(t).Share, m.capacity) }
 
-func (m *model) overdue(t *modelTenant) tenant.Reason {
-	if m.below(t) {
+func (m *model) overdue(r *modelRequest) tenant.Reason {
+	if m.below(r.of) && m.mayRun(r) {
 		return tenant.ReasonCapacity
 	}
 	return tenant.ReasonShare
@@ -33,10 +33,14 @@ func (m *model) need(r *modelRequest) int { return min(r.width, m.limit(r.of)) }
 func (m *model) mayRun(r *modelRequest) bool { return r.of.inUse+m.need(r) <= m.limit(r.of) }
 
 func (m *model) expected(t *modelTenant) float64 {
-	if t.hold < 0 {
-		return max(m.hold, 0)
+	return max(m.holds(t).mean, 0)
+}
+
+func (m *model) holds(t *modelTenant) *average {
+	if t.hold.mean < 0 {
+		return &m.hold
 	}
-	return t.hold
+	return &t.hold
 }
 
 // sure is how many slots t gets whatever the others do.
@@ -67,7 +71,7 @@ func (m *model) wait(r *modelRequest) float64 {
 			slots = max(m.sure(t), float64(t.inUse))
 		}
 	}
-	return float64(m.wanted(t)) * m.expected(t) / slots
+	return float64(m.wanted(t)) * m.holds(t).low() / slots
 }
 
 // backlog is how long t's queue and one request more will take.
@@ -80,15 +84,15 @@ func (m *model) room(r *modelRequest) tenant.Reason {
 	queue := len(m.queueOf(t))
 	switch {
 	case m.maxQueue == 0 || m.maxWaiting == 0:
-		return m.overdue(t)
+		return m.overdue(r)
 	case queue >= m.maxQueue:
 		return tenant.ReasonShare
 	case r.deadline != 0 && (m.maxWait == 0 || r.deadline-m.now <= m.maxWait):
 		if r.late = m.wait(r) > float64(r.deadline-m.now); r.late {
-			return m.overdue(t)
+			return m.overdue(r)
 		}
 	case m.maxWait != 0 && m.wait(r) > float64(m.maxWait):
-		return m.overdue(t)
+		return m.overdue(r)
 	}
 	if len(m.waiting) < m.maxWaiting {
 		return tenant.ReasonNone
@@ -101,10 +105,10 @@ func (m *model) room(r *modelRequest) tenant.Reason {
 		}
 	}
 	if float64(queue+1)/float64(m.tier(t).Share) >= length {
-		return m.overdue(t)
+		return m.overdue(r)
 	}
 	q := m.queueOf(longest)
-	m.refuse(q[len(q)-1], m.overdue(longest))
+	m.refuse(q[len(q)-1], m.overdue(q[len(q)-1]))
 	return tenant.ReasonNone
 }
 

@@ -15,14 +15,15 @@ type model struct {
 	maxQueue, maxWaiting int
 	maxWait              int64
 
-	now           int64
-	virtual, hold float64
-	grants        uint64
-	passes        int
-	closing       bool
-	tenants       []*modelTenant // in the order in which they came
-	waiting       []*modelRequest
-	decided       []*modelRequest
+	now     int64
+	virtual float64
+	hold    average
+	grants  uint64
+	passes  int
+	closing bool
+	tenants []*modelTenant // in the order in which they came
+	waiting []*modelRequest
+	decided []*modelRequest
 }
 
 type modelTenant struct {
@@ -31,7 +32,7 @@ type modelTenant struct {
 	inUse     int
 	streams   int
 	tag       float64
-	hold      float64
+	hold      average
 	grant     uint64
 	idleSince int64
 	parked    int64
@@ -58,7 +59,7 @@ type modelRequest struct {
 func newModel(cfg Config) *model {
 	return &model{
 		rule: cfg.Rule, tiers: cfg.Tiers, capacity: cfg.Capacity,
-		maxQueue: cfg.MaxQueue, maxWaiting: cfg.MaxWaiting, maxWait: cfg.MaxWait, hold: -1,
+		maxQueue: cfg.MaxQueue, maxWaiting: cfg.MaxWaiting, maxWait: cfg.MaxWait, hold: average{mean: -1},
 	}
 }
 
@@ -123,7 +124,7 @@ func (m *model) tenant(t tenant.Tenant) *modelTenant {
 			return known
 		}
 	}
-	fresh := &modelTenant{id: t.ID, asserted: t.Assertion(), tag: -1e300, hold: -1, idleSince: m.now, parked: m.now}
+	fresh := &modelTenant{id: t.ID, asserted: t.Assertion(), tag: -1e300, hold: average{mean: -1}, idleSince: m.now, parked: m.now}
 	m.tenants = append(m.tenants, fresh)
 	return fresh
 }
@@ -208,7 +209,7 @@ func (m *model) late(r *modelRequest, t tenant.Tenant) {
 	r.state, r.reason = Refused, tenant.ReasonClosing
 	if !m.closing {
 		r.of = m.tenant(t)
-		r.reason, r.late, r.retryAfter = m.overdue(r.of), true, m.backlog(r.of)
+		r.reason, r.late, r.retryAfter = m.overdue(r), true, m.backlog(r.of)
 	}
 }
 
@@ -253,11 +254,11 @@ func (m *model) leave(r *modelRequest, as State) {
 		t.tag = min(t.tag+(held*float64(r.slots)*(1/float64(m.tier(t).Share))-r.charged), m.virtual+ahead)
 		t.tag = max(t.tag, m.leastTag())
 		t.inUse -= r.slots
-		average(&t.hold, held, tenantWeight)
-		average(&m.hold, held, poolWeight)
+		t.hold.add(held, tenantWeight)
+		m.hold.add(held, poolWeight)
 	}
 	if r.state = as; as == Refused {
-		r.reason, r.late, r.retryAfter = m.overdue(t), true, m.backlog(t)
+		r.reason, r.late, r.retryAfter = m.overdue(r), true, m.backlog(t)
 	}
 	m.floor(t)
 	m.rest(t)

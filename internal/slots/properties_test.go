@@ -45,7 +45,7 @@ func manySteps(t *testing.T, property func(rule Rule, made *int) func(*rapid.T))
 			for first := true; first || made < *steps; first = false {
 				rapid.Check(t, property(rule, &made))
 			}
-			t.Logf("%d random steps with the %s rule", made, name)
+			t.Logf("%s: %d random steps", t.Name(), made)
 		})
 	}
 }
