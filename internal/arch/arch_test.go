@@ -38,11 +38,12 @@ var rules = map[string]rule{
 	"bulkhead":                 {imports: []string{"tenant", "internal/slots"}, noHTTP: true},
 	"fairslots":                {imports: []string{"tenant", "internal/slots"}, noHTTP: true},
 	"internal/slots":           {imports: []string{"tenant"}, noHTTP: true},
+	"internal/replay":          {imports: []string{"tenant", "quota", "internal/slots"}, noHTTP: true},
 	"internal/flood":           {imports: []string{"tenant", "bulkhead", "fairslots"}, noHTTP: true},
 	"internal/arch":            {},
 	"middleware":               {imports: []string{"tenant", "quota", "bulkhead", "fairslots", chi, prometheus}},
 	"example/...": {imports: []string{
-		"middleware", "tenant/...", "quota", "bulkhead", "fairslots", "internal/flood", chi, prometheus + "/...",
+		"middleware", "tenant/...", "quota", "bulkhead", "fairslots", "internal/flood", "internal/replay", chi, prometheus + "/...",
 	}},
 }
 

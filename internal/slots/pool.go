@@ -17,8 +17,8 @@ const (
 	DefaultMaxWait    = 5 * time.Second
 )
 
-// maxCapacity bounds a pool.
-const maxCapacity = 1_000_000_000
+// MaxCapacity bounds a pool.
+const MaxCapacity = 1_000_000_000
 
 // maxSpare bounds how many requests a pool keeps for use again.
 const maxSpare = 256
@@ -66,9 +66,9 @@ func NewPool(s Settings) (*Pool, error) {
 	} else {
 		p.core = New(Config{
 			Rule: s.Rule, Capacity: s.Capacity, Tiers: s.Tiers,
-			MaxQueue:   bound(s.MaxQueue, DefaultMaxQueue),
-			MaxWaiting: bound(s.MaxWaiting, DefaultMaxWaiting),
-			MaxWait:    int64(bound(s.MaxWait, DefaultMaxWait)),
+			MaxQueue:   Bound(s.MaxQueue, DefaultMaxQueue),
+			MaxWaiting: Bound(s.MaxWaiting, DefaultMaxWaiting),
+			MaxWait:    int64(Bound(s.MaxWait, DefaultMaxWait)),
 		})
 		stop, err := s.Tiers.Watch(p)
 		if err != nil {
@@ -85,8 +85,8 @@ func NewPool(s Settings) (*Pool, error) {
 	return p, nil
 }
 
-// bound returns the default for zero, and zero for a negative setting.
-func bound[T int | time.Duration](setting, byDefault T) T {
+// Bound returns the default for zero, and zero for a negative setting.
+func Bound[T int | time.Duration](setting, byDefault T) T {
 	if setting == 0 {
 		return byDefault
 	}
@@ -94,8 +94,8 @@ func bound[T int | time.Duration](setting, byDefault T) T {
 }
 
 func (p *Pool) checkCapacity(capacity int) error {
-	if capacity < 1 || capacity > maxCapacity {
-		return fmt.Errorf("%s: Capacity is %d, want 1 to %d", p.pkg, capacity, maxCapacity)
+	if capacity < 1 || capacity > MaxCapacity {
+		return fmt.Errorf("%s: Capacity is %d, want 1 to %d", p.pkg, capacity, MaxCapacity)
 	}
 	return nil
 }
