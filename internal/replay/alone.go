@@ -5,7 +5,7 @@ import "slices"
 // alone is a tenant that has the service to itself. Its requests are served first come first served on as many slots as
 // it may hold, so what becomes of one is known when it comes.
 type alone struct {
-	ends   []int64 // when each slot that is in use, or spoken for, will be free; in order
+	ends   []int64 // of the requests that run or wait, in order
 	starts []int64 // of the requests that wait, in order
 }
 
@@ -16,12 +16,11 @@ func (a *alone) arrive(now, held int64, limit, maxQueue int, maxWait int64) (wai
 	a.starts = passed(a.starts, now)
 	start := now
 	if over := len(a.ends) - limit; over >= 0 {
-		start = a.ends[over] // the last of those that have to be free before
+		start = a.ends[over] // then fewer than limit are left
 		if len(a.starts) >= maxQueue || maxWait > 0 && start-now > maxWait {
 			return 0, false
 		}
 		a.starts = append(a.starts, start)
-		a.ends = slices.Delete(a.ends, over, over+1)
 	}
 	i, _ := slices.BinarySearch(a.ends, start+held)
 	a.ends = slices.Insert(a.ends, i, start+held)

@@ -56,10 +56,9 @@ func drawTrace(t *rapid.T, tenants int) (trace []replay.Request) {
 	at := time.Duration(0)
 	for range rapid.IntRange(0, 200).Draw(t, "requests") {
 		at += rapid.SampledFrom([]time.Duration{0, 0, 1, ms, 20 * ms, 300 * ms, 11 * time.Second}).Draw(t, "later")
-		trace = append(trace, replay.Request{
-			At: at, Tenant: fmt.Sprint("t", rapid.IntRange(1, tenants).Draw(t, "tenant")),
-			Duration: rapid.SampledFrom([]time.Duration{0, ms, 20 * ms, 700 * ms}).Draw(t, "duration"),
-		})
+		id := fmt.Sprint("t", rapid.IntRange(1, tenants).Draw(t, "tenant"))
+		held := rapid.SampledFrom([]time.Duration{0, ms, 20 * ms, 700 * ms}).Draw(t, "duration")
+		trace = append(trace, flood(at, id, rapid.SampledFrom([]int{1, 1, 1, 9}).Draw(t, "burst"), held)...)
 	}
 	return trace
 }

@@ -1,7 +1,9 @@
 package replay_test
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +112,86 @@ func TestRun_RefusalsByReason(t *testing.T) {
 	}
 }
 
+// Whoever waits for as long as it may, to the instant, gets the slot that comes free then.
+func TestRun_BoundsOfWaits(t *testing.T) {
+	tiers := tiersOf(t, tenant.Tier{Name: "std", Share: 1})
+	three := append(flood(0, "a", 2, 50*ms), flood(0, "b", 1, 50*ms)...)
+	for _, tt := range []struct {
+		name          string
+		cfg           replay.Config
+		trace         []replay.Request
+		served, share int // the rest is refused for capacity
+	}{
+		{"one queue, a wait of just as long", replay.Config{MaxWait: 50 * ms}, three, 2, 0},
+		{"one queue, a little less", replay.Config{MaxWait: 50*ms - 1}, three, 1, 0},
+		{"one queue knows no tenants", replay.Config{MaxQueue: -1, MaxWaiting: 2}, three, 3, 0},
+		{"one queue is full", replay.Config{MaxWaiting: 1}, three, 2, 0},
+		{"published, just as long", replay.Config{Policy: replay.Published, MaxWait: 50 * ms}, three, 2, 0},
+		{"published, a little less", replay.Config{Policy: replay.Published, MaxWait: 50*ms - 1}, three, 1, 1},
+		{"published, the queue of all is full", replay.Config{Policy: replay.Published, MaxWaiting: 1}, three, 2, 0},
+		{"published, its own queue is full", replay.Config{Policy: replay.Published, MaxQueue: 1}, flood(0, "a", 3, ms), 2, 1},
+		{"published, who gives up makes room", replay.Config{Policy: replay.Published, Capacity: 2, MaxWait: 50 * ms}, []replay.Request{
+			{Tenant: "a", Duration: time.Second}, {At: 10 * ms, Tenant: "b", Duration: 45 * ms},
+			{At: 20 * ms, Tenant: "b", Duration: ms}, {At: 30 * ms, Tenant: "a", Duration: ms},
+		}, 4, 0},
+		{"published, both at their shares", replay.Config{Policy: replay.Published, Capacity: 3, MaxWait: 50 * ms}, []replay.Request{
+			{Tenant: "a", Duration: time.Second}, {Tenant: "b", Duration: time.Second}, {Tenant: "c", Duration: 5 * ms},
+			{Tenant: "a", Duration: ms}, {At: ms, Tenant: "b", Duration: ms},
+		}, 4, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.cfg.Tiers, tt.cfg.Capacity = tiers, max(tt.cfg.Capacity, 1)
+			g := run(t, tt.cfg, tt.trace).All
+			share := g.Refused[slices.Index(replay.Reasons(), tenant.ReasonShare)]
+			capacity := g.Refused[slices.Index(replay.Reasons(), tenant.ReasonCapacity)]
+			if g.Served != tt.served || share != tt.share || capacity != len(tt.trace)-tt.served-tt.share {
+				t.Errorf("%d served, %d refused for share, %d for capacity; want %d and %d of %d",
+					g.Served, share, capacity, tt.served, tt.share, len(tt.trace))
+			}
+		})
+	}
+}
+
+// A tenant alone is refused what outlasts MaxWait, to the instant.
+func TestRun_AloneIsBoundToo(t *testing.T) {
+	tiers := tiersOf(t, tenant.Tier{Name: "std", Share: 1})
+	for maxWait, want := range map[time.Duration]int{50 * ms: 2, 50*ms - 1: 1} {
+		trace := append(flood(0, "a", 2, 50*ms), flood(0, "b", 2, 50*ms)...)
+		r := run(t, replay.Config{Policy: replay.FairSlots, Capacity: 1, Tiers: tiers, MaxWait: maxWait}, trace)
+		if alone := r.All.Served + r.All.Lost; alone != 2*want {
+			t.Errorf("MaxWait %v: %d would be served alone, want %d", maxWait, alone, 2*want)
+		}
+	}
+}
+
+func TestRun_GroupsAndTracks(t *testing.T) {
+	tiers := tiersOf(t, tenant.Tier{Name: "std", Share: 1}, tenant.Tier{Name: "pro", Share: 2})
+	var trace []replay.Request
+	for i := range 11 {
+		tier := []string{"std", "pro"}[min(i%3, 1)]
+		trace = append(trace, replay.Request{Tenant: fmt.Sprint("t", i), Tier: tier, Duration: time.Duration(20-i) * ms})
+	}
+	trace = append(trace, replay.Request{At: time.Second, Tenant: "t0", Duration: 5 * ms}) // its tier is known
+	r := run(t, replay.Config{Policy: replay.FairSlots, Capacity: 1, Tiers: tiers, Top: 3, Steps: 10}, trace)
+	if len(r.Tenants) != 3 || r.Tenants[0].Name != "t10" || r.Tenants[0].Wait.Max != 155*ms {
+		t.Errorf("the worst tenants are %+v, want t10 first, which waited 155ms", r.Tenants)
+	}
+	if len(r.Tiers) != 2 || r.Tiers[0].Name != "pro" || r.Tiers[0].Tenants != 7 || r.Tiers[1].Tenants != 4 || r.All.Tenants != 11 {
+		t.Errorf("the tiers are %+v, want pro with seven tenants and std with four", r.Tiers)
+	}
+	tracks := r.Series.Tenants
+	if len(tracks) != 9 || tracks[0].Tenant != "t0" || tracks[7].Tenant != "t7" || tracks[8].Tenant != "" {
+		t.Fatalf("tracks %+v, want t0 to t7 and one for the others", tracks)
+	}
+	var others time.Duration
+	for _, busy := range tracks[8].Busy {
+		others += busy
+	}
+	if others != 33*ms || tracks[8].LongestWait[0] != 155*ms {
+		t.Errorf("the others were busy for %v and waited up to %v, want 33ms and 155ms", others, tracks[8].LongestWait[0])
+	}
+}
+
 func TestRun_SameTraceSameReport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		trace := drawTrace(t, 3)
@@ -126,11 +208,15 @@ func TestRun_AccountsForEveryRequest(t *testing.T) {
 		cfg := drawConfig(t)
 		cfg.Steps, cfg.Top = 7, 100
 		r := mustRun(t, cfg, trace)
-		var busy, series time.Duration
+		var busy, series, longest time.Duration
 		for _, track := range r.Series.Tenants {
+			longest = max(longest, slices.Max(track.LongestWait))
 			for _, b := range track.Busy {
 				series += b
 			}
+		}
+		if longest != r.All.Wait.Max {
+			t.Fatalf("the longest wait of the series is %v, of all %v", longest, r.All.Wait.Max)
 		}
 		requests := 0
 		for _, g := range r.Tenants {
