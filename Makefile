@@ -6,7 +6,9 @@ MAKEFLAGS   += --no-print-directory
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# How long each fuzz target runs, how often each benchmark does, and which ones.
+# How many random steps prove the slots with each rule, how long each fuzz target runs, how often each benchmark does,
+# and which ones.
+STEPS    ?= 1000000
 FUZZTIME ?= 30s
 COUNT    ?= 6
 BENCH    ?= .
@@ -46,7 +48,9 @@ check: go ## gofmt, go vet, staticcheck, go mod tidy, and which package imports 
 	@go test ./internal/arch
 
 .PHONY: fuzz
-fuzz: go ## every fuzz target, for FUZZTIME (30s) each
+fuzz: go ## STEPS (1,000,000) random steps of the slots with each rule, and every fuzz target, for FUZZTIME (30s) each
+	@go test ./internal/slots -count 1 -v -run '^TestCore_(KeepsTheProperties|DecidesAsTheModel)$$' -steps $(STEPS) | \
+		awk '/random steps|[Ff]ailed|FAIL|property [0-9]/'
 	@$(call each,go test -list '^Fuzz' ./... | \
 		awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 " " name[i]; n = 0 }' | \
 		while read -r package target; do \

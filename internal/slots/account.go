@@ -53,7 +53,19 @@ func (c *Core) adopt(l *lane) {
 	}
 	l.tier, l.share, l.ceiling, l.allowed = t.Name, t.Share, t.Ceiling, t.Streams
 	l.perShare = 1 / float64(l.share)
-	l.limit = c.limitOf(l)
+	c.bound(l)
+}
+
+// bound sets the lane's limit, and with it what its waiters will get.
+func (c *Core) bound(l *lane) {
+	limit := c.limitOf(l)
+	if limit == l.limit {
+		return
+	}
+	l.limit, l.wanted = limit, 0
+	for e := l.queue.head; e != nil; e = e.next {
+		l.wanted += l.need(e.elem)
+	}
 }
 
 // begin makes the lane active before a request of it enters. An idle tenant has lived down a part of its past.
@@ -159,7 +171,7 @@ func (c *Core) place(l *lane) {
 // rebuild is update for all lanes at once, where the order between them changed.
 func (c *Core) rebuild() {
 	for _, l := range c.lanes {
-		l.limit = c.limitOf(l)
+		c.bound(l)
 	}
 	if c.rule == Hard {
 		for e := c.queue.head; e != nil; e = e.next {
@@ -201,7 +213,7 @@ func (c *Core) enqueue(l *lane, r *Request) {
 		l.first = r.width()
 	}
 	l.queue.push(r, &r.inLane)
-	l.wanted += r.width()
+	l.wanted += l.need(r)
 	c.queue.push(r, &r.inQueue)
 	if l.unpassed == nil && c.rule == Hard {
 		l.unpassed = &r.inLane
@@ -224,7 +236,7 @@ func (c *Core) unqueue(r *Request) {
 		r.pass, r.passing = 0, 0
 	}
 	l.queue.remove(&r.inLane)
-	l.wanted -= r.width()
+	l.wanted -= l.need(r)
 	c.queue.remove(&r.inQueue)
 	if first := l.queue.first(); first != nil {
 		l.first = first.width()

@@ -2,6 +2,8 @@ package slots
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/tenantgate/tenantgate/tenant"
@@ -138,6 +140,80 @@ func TestCore_ForgetsManyTenantsAPartAtATime(t *testing.T) {
 	}
 	if len(c.lanes) > 0 || ticks < 2 {
 		t.Errorf("%d tenants are remembered after %d ticks", len(c.lanes), ticks)
+	}
+}
+
+// When most tenants are forgotten at once, what has their number's size is made anew: those who stay keep their turns.
+func TestCore_ForgettingMostTenantsKeepsTheTurnsOfTheOthers(t *testing.T) {
+	c := New(Config{Capacity: 1, Tiers: shares(t, map[string]int{"std": 1}), MaxQueue: 10, MaxWaiting: 100})
+	var holder, idle Request
+	come := func(from, to int) {
+		for i := from; i < to; i++ {
+			c.Enter(0, &idle, tenant.Tenant{ID: fmt.Sprint("idle", i)})
+			c.Leave(0, &idle)
+		}
+	}
+	come(0, 30)
+	var waiting []*Request
+	wait := func(now int64, id string) {
+		r := &Request{}
+		c.Enter(now, r, tenant.Tenant{ID: id})
+		waiting = append(waiting, r)
+	}
+	c.Enter(0, &holder, tenant.Tenant{ID: "holder"})
+	for i := range 20 {
+		wait(0, fmt.Sprint("before", i))
+	}
+	come(30, 3000)
+	for len(c.lanes) > 21 {
+		c.Tick(c.Next())
+		if err := checkSums(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(c.spare) > 0 || c.peak > 21 {
+		t.Errorf("%d numbers are spare, of a peak of %d tenants", len(c.spare), c.peak)
+	}
+	for i := range 20 {
+		wait(forgetAfter, fmt.Sprint("after", i))
+		if err := checkSums(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := &holder
+	for i, want := range waiting {
+		c.Leave(forgetAfter, next)
+		c.Decided(func(r *Request) { next = r })
+		if next != want {
+			t.Fatalf("the turn after %d others is not that of who waits longest", i)
+		}
+		if err := checkSums(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAverage_LowIsWhatMostValuesExceed(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		values []float64
+		want   float64
+		within float64
+	}{
+		{"nothing", nil, 0, 0},
+		{"one value may be far out", []float64{100}, 50, 0},
+		{"equal values", slices.Repeat([]float64{100}, 40), 100, 1},
+		{"values that vary", slices.Repeat([]float64{50, 150}, 40), 50, 15},
+		{"values that vary more than their mean", slices.Repeat([]float64{1, 1, 1, 1000}, 40), 0, 0},
+		{"values that have become smaller", slices.Concat([]float64{900, 900, 900}, slices.Repeat([]float64{10}, 40)), 10, 2},
+	} {
+		a := average{mean: -1}
+		for _, v := range tt.values {
+			a.add(v, tenantWeight)
+		}
+		if got := a.low(); math.Abs(got-tt.want) > tt.within {
+			t.Errorf("%s: low is %.1f, want %.1f within %.1f", tt.name, got, tt.want, tt.within)
+		}
 	}
 }
 

@@ -112,6 +112,7 @@ func (c *Core) TryEnter(now int64, r *Request, t tenant.Tenant) bool {
 	c.begin(l)
 	if !c.mayTake(l, r) {
 		c.rest(l)
+		r.State = Done
 		return false
 	}
 	c.grantTo(l, r)

@@ -144,10 +144,15 @@ func (c *comparison) names(rs []*Request) (out []string) {
 // checkSums checks that the core's sums, lists and heaps say what its lanes say.
 func checkSums(c *Core) error {
 	inUse, waiting, streams, active, idle := 0, 0, 0, 0, 0
+	numbers := make(map[int32]bool, len(c.lanes))
 	for id, l := range c.lanes {
 		if l.inUse < 0 || l.active != (l.inUse > 0 || l.queue.len > 0) {
 			return fmt.Errorf("%s: %d in use, %d waiting, active %v", id, l.inUse, l.queue.len, l.active)
 		}
+		if numbers[l.number] {
+			return fmt.Errorf("%s has another's number, %d", id, l.number)
+		}
+		numbers[l.number] = true
 		inUse += l.inUse
 		waiting += l.queue.len
 		streams += l.streams
@@ -158,10 +163,10 @@ func checkSums(c *Core) error {
 		}
 		wanted := 0
 		for e := l.queue.head; e != nil; e = e.next {
-			wanted += e.elem.width()
+			wanted += l.need(e.elem)
 		}
 		if wanted != l.wanted {
-			return fmt.Errorf("%s: its waiters want %d slots, it says %d", id, wanted, l.wanted)
+			return fmt.Errorf("%s: its waiters get %d slots, it says %d", id, wanted, l.wanted)
 		}
 		if c.heaps[ready].has(l) != l.mayRun() || c.heaps[longest].has(l) != (l.queue.len > 0 && c.full) {
 			return fmt.Errorf("%s: in the heaps: %v, %v with %d waiting, %d in use",

@@ -50,8 +50,9 @@
 // # Refusals
 //
 // Where a queue is full, or a request would probably wait for longer than it may, it is refused at once. That
-// prediction errs on the side of letting it wait: it counts the tenant's own waiters only, on all slots that the tenant
-// may hope for as things are, so the first in a queue is never refused by it. Where the total queue is full, the newest
+// prediction counts the tenant's own waiters only: so many turns on the slots that the tenant may have, each as long as
+// most of its requests held at least. These are all where nobody else waits, else those that it holds or is sure of. Who
+// comes before so many wait as there are such slots is never refused by it. Where the total queue is full, the newest
 // waiter of the longest queue for its share makes room, unless that would be the one who comes.
 //
 // # The hard rule

@@ -3,9 +3,10 @@ package slots
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/tenantgate/tenantgate/tenant"
 )
 
 func latencies(out []served, id string) (all []int64, last int64) {
@@ -55,102 +56,66 @@ func TestCore_StaggeredFloodMeetsTheBound(t *testing.T) {
 	}
 }
 
-func TestCore_SlotTimeDividesAsShares(t *testing.T) {
-	twentyOfOne := map[string]int{"big": 20}
-	for i := range 20 {
-		twentyOfOne[fmt.Sprint("small", i)] = 1
-	}
+// One quiet request every 10 ms while the flood runs: each takes the next slot that ends.
+func TestCore_TrickleBesideAFloodTakesTheNextSlot(t *testing.T) {
 	for _, tt := range []struct {
-		name     string
-		capacity int
-		share    map[string]int
-		held     map[string]int64
-		want     map[string]float64
-		within   float64
+		name string
+		ends func(i int) int64 // when the i-th of the first slots does
+		want int64
 	}{
-		{"1:3:6 on ten", 10, map[string]int{"a": 1, "b": 3, "c": 6}, nil, map[string]float64{"a": .1, "b": .3, "c": .6}, .01},
-		{"1:3:6 on three", 3, map[string]int{"a": 1, "b": 3, "c": 6}, nil, map[string]float64{"a": .1, "b": .3, "c": .6}, .02},
-		{"20 among twenty of 1 on ten", 10, twentyOfOne, nil, map[string]float64{"big": .5}, .03},
-		{"long against short", 10, map[string]int{"long": 6, "short": 6}, map[string]int64{"long": 200 * ms},
-			map[string]float64{"long": .5, "short": .5}, .02},
-		{"three equal on ten, shares of 2", 10, map[string]int{"a": 2, "b": 2, "c": 2}, nil,
-			map[string]float64{"a": 1. / 3, "b": 1. / 3, "c": 1. / 3}, .04},
-		{"unused capacity divides as shares", 12, map[string]int{"a": 1, "b": 2}, nil, map[string]float64{"a": 1. / 3, "b": 2. / 3}, .02},
+		{"all slots end every 20 ms", func(int) int64 { return 20 * ms }, 40 * ms},
+		{"a slot ends every 2 ms", func(i int) int64 { return int64(20+2*i) * ms }, 22 * ms},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var load []arrival
-			for id := range tt.share {
-				held := tt.held[id]
-				if held == 0 {
-					held = 20 * ms
-				}
-				load = append(load, flood(0, id, int(8000*ms/held)*tt.capacity, held)...)
-			}
-			out := simulate(t, Fair, tt.capacity, shares(t, tt.share), load)
-			got := slotTime(out, tt.capacity, 0, 4000*ms)
-			for id, want := range tt.want {
-				if math.Abs(got[id]-want) > tt.within {
-					t.Errorf("%s got %.3f of the slot time, want %.3f within %.3f (all: %v)", id, got[id], want, tt.within, got)
-				}
-			}
-		})
+		var load []arrival
+		for i := range 10 {
+			load = append(load, arrival{at: 0, tenant: "noisy", held: tt.ends(i)})
+		}
+		load = append(load, flood(0, "noisy", 490, 20*ms)...)
+		for i := range int64(90) {
+			load = append(load, arrival{at: (50 + 10*i) * ms, tenant: "quiet", held: 20 * ms})
+		}
+		out := simulate(t, Fair, 10, shares(t, map[string]int{"noisy": 6, "quiet": 6}), load)
+		if quiet, _ := latencies(out, "quiet"); quiet[len(quiet)-1] > tt.want {
+			t.Errorf("%s: quiet max %d ms, want at most %d", tt.name, quiet[len(quiet)-1]/ms, tt.want/ms)
+		}
 	}
 }
 
 func TestCore_EqualTenantsGetEqualGrants(t *testing.T) {
+	if why := equalGrants(t, theCore); why != "" {
+		t.Error(why)
+	}
+}
+
+// equalGrants says whose grants differ by more than one, of equal tenants that flood; "": nobody's.
+func equalGrants(t *testing.T, of func(*Core) subject) string {
 	for _, tt := range []struct{ tenants, capacity, share int }{
 		{10, 2, 1}, {10, 2, 3}, {10, 2, 6}, {7, 3, 2}, {12, 5, 1}, {5, 8, 2}, {3, 2, 1},
 	} {
-		const each = 400
 		share := map[string]int{}
 		var load []arrival
 		for i := range tt.tenants {
 			id := fmt.Sprint("t", i)
 			share[id] = tt.share
-			load = append(load, flood(0, id, each, 20*ms)...)
+			load = append(load, flood(0, id, 400, 20*ms)...)
 		}
 		grants := map[string]int{}
-		worst := 0
-		for i, s := range simulate(t, Fair, tt.capacity, shares(t, share), load) {
+		until := int64(300*20*tt.tenants/tt.capacity) * ms
+		for i, s := range (simulation{capacity: tt.capacity, tiers: shares(t, share), load: load, until: until, of: of}).run(t) {
 			grants[s.tenant]++
-			if i < 3*tt.capacity*tt.tenants || grants[s.tenant] == each {
+			if i < 3*tt.capacity*tt.tenants {
 				continue // the first to come had the whole pool at first
 			}
 			least, most := math.MaxInt, 0
-			for _, n := range grants {
-				least, most = min(least, n), max(most, n)
+			for id := range share {
+				least, most = min(least, grants[id]), max(most, grants[id])
 			}
-			if most == each {
-				break
+			if most-least > 1 {
+				return fmt.Sprintf("%d tenants of share %d on %d slots: grants are %v", tt.tenants, tt.share, tt.capacity, grants)
 			}
-			worst = max(worst, most-least)
-		}
-		if worst > 1 {
-			t.Errorf("%d tenants of share %d on %d slots: grants differ by %d, want at most 1", tt.tenants, tt.share, tt.capacity, worst)
 		}
 	}
-}
-
-func TestCore_OldFlooderIsNotStarvedByNewOnes(t *testing.T) {
-	load := flood(0, "old", 6000, 20*ms)
-	share := map[string]int{"old": 2}
-	for i := range 5 {
-		id := fmt.Sprint("new", i)
-		share[id] = 2
-		load = append(load, flood(5000*ms, id, 1500, 20*ms)...)
-	}
-	var before, gap int64
-	for _, s := range simulate(t, Fair, 10, shares(t, share), load) {
-		if s.tenant == "old" && s.started < 9000*ms {
-			if s.started > 4900*ms {
-				gap = max(gap, s.started-before)
-			}
-			before = s.started
-		}
-	}
-	if gap > 120*ms {
-		t.Errorf("the old flooder waited %d ms for a slot, want at most 120", gap/ms)
-	}
+	return ""
 }
 
 // Capacity 8, four tenants of share 2, two of them flooding: the rule "above the share only if nobody else waits"
@@ -164,32 +129,36 @@ func TestCore_FloodersUseTheIdleSlots(t *testing.T) {
 	}
 }
 
-// A tenant of share s that was idle, on a pool flooded by others, is served within what its share and the credit give,
-// however long the others' queues and its own history are.
-func TestCore_NobodyBelowItsShareStarves(t *testing.T) {
-	for seed := range uint64(40) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		capacity := 1 + rng.IntN(10)
-		share := map[string]int{"quiet": 1 + rng.IntN(4)}
-		total := share["quiet"]
-		var load []arrival
-		for i := range 1 + rng.IntN(8) {
-			id := fmt.Sprint("t", i)
-			share[id] = 1 + rng.IntN(6)
-			total += share[id]
-			load = append(load, flood(rng.Int64N(100)*ms, id, 400+rng.IntN(4000), (5+rng.Int64N(20))*ms)...)
-		}
-		for i := range int64(10) {
-			load = append(load, arrival{at: 300*ms + i*137*ms, tenant: "quiet", held: 20 * ms})
-		}
-		// Its turn comes once every other tenant below its share has caught up with the credit it may have, and its own
-		// request was charged: each needs at most (credit + its longest request) x share of slot time.
-		bound := float64(25*ms) + (fullCredit+float64(2*25*ms))*float64(total)/float64(capacity)
-		for _, s := range simulate(t, Fair, capacity, shares(t, share), load) {
-			if s.tenant == "quiet" && float64(s.started-s.at) > bound {
-				t.Errorf("seed %d: capacity %d, shares %v: quiet waited %d ms, want at most %.0f",
-					seed, capacity, share, (s.started-s.at)/ms, bound/float64(ms))
+// A tenant at its ceiling leaves the rest to the others, and a share counts from when it changes, also while slots are
+// held.
+func TestCore_CeilingsAndChangesOfShareTakeEffect(t *testing.T) {
+	tiers, err := tenant.NewTiers("capped", tenant.Tier{Name: "capped", Share: 2, Ceiling: 3}, tenant.Tier{Name: "small", Share: 2},
+		tenant.Tier{Name: "big", Share: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	assign := func(id, tier string) func(subject, int64) {
+		return func(s subject, now int64) {
+			if err := tiers.Assign(id, tier); err != nil {
+				t.Fatal(err)
 			}
+			s.Retune(now, id)
+		}
+	}
+	out := simulation{
+		capacity: 10, tiers: tiers, until: 7000 * ms,
+		load: append(flood(0, "a", 4000, 20*ms), flood(0, "b", 4000, 20*ms)...),
+		changes: []change{
+			{0, assign("a", "capped")}, {0, assign("b", "small")}, {2010 * ms, assign("a", "small")}, {4010 * ms, assign("b", "big")},
+		},
+	}.run(t)
+	for _, tt := range []struct {
+		from, until int64
+		want        float64 // a's part
+	}{{200 * ms, 2000 * ms, .3}, {2200 * ms, 4000 * ms, .5}, {4200 * ms, 7000 * ms, .2}} {
+		got := slotTime(out, 10, tt.from, tt.until)
+		if math.Abs(got["a"]-tt.want) > .02 || got["a"]+got["b"] < 1-1e-9 {
+			t.Errorf("from %d to %d ms: slot time divides %v, want %.2f for a, all used", tt.from/ms, tt.until/ms, got, tt.want)
 		}
 	}
 }

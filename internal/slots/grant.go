@@ -138,7 +138,7 @@ func (c *Core) sortLongest() {
 // reason to refuse that the tenant may have to wait for others, only that it does for itself: the waiters before r have
 // to be served, each for as long as most of the tenant's requests held at least, on all slots that it might get.
 func (c *Core) tooLong(l *lane, r *Request) bool {
-	wait := float64(l.wanted) * c.holds(l).low() / c.hoped(l)
+	wait := math.Floor(float64(l.wanted)/c.hoped(l)) * c.holds(l).low()
 	if r.Deadline != 0 && (c.maxWait == 0 || r.Deadline-c.now <= c.maxWait) {
 		r.Late = wait > float64(r.Deadline-c.now)
 		return r.Late

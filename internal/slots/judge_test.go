@@ -82,7 +82,8 @@ func (o *observer) sumsAgree(step) error {
 		waiting += len(p.queue)
 	}
 	if o.core.inUse != o.inUse || o.core.queue.len != waiting {
-		return violated(4, "%d slots are in use, the core says %d; %d wait, it says %d", o.inUse, o.core.inUse, waiting, o.core.queue.len)
+		return violated(4, "%d slots are in use, the core says %d; %d wait, it says %d",
+			o.inUse, o.core.inUse, waiting, o.core.queue.len)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ type lane struct {
 	limit    int              // slots it may hold at most
 
 	queue  list[Request] // waiters, oldest first
-	wanted int           // slots that the waiters ask for
+	wanted int           // slots that the waiters will get
 	first  int           // of which the first waiter
 
 	// The fair rule's account.

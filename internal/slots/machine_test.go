@@ -65,7 +65,7 @@ type machine struct {
 	tenants   int
 	now       int64
 	live      []*Request // they wait, hold or stream
-	ended     *Request   // one that does not any more
+	ended     []*Request // some that do not any more
 	followers []follower
 	err       error // the first that a follower found
 }
@@ -132,9 +132,19 @@ func (m *machine) make(s step) {
 	if s.op == enter || s.op == try || s.op == stream || s.op == late {
 		m.live = append(m.live, s.r)
 	}
-	m.live = slices.DeleteFunc(m.live, func(r *Request) bool { return r.State == Done || r.State == Refused })
+	m.live = slices.DeleteFunc(m.live, func(r *Request) bool {
+		over := r.State == Done || r.State == Refused
+		if over {
+			m.ended = append(m.ended, r)
+		}
+		return over
+	})
+	m.ended = m.ended[max(len(m.ended)-8, 0):]
 	for _, f := range m.followers {
-		if err := f.follow(s); err != nil && m.err == nil {
+		if m.err != nil {
+			return
+		}
+		if err := f.follow(s); err != nil {
 			m.err = fmt.Errorf("%s at %d ns: %w", s.op, s.now, err)
 		}
 	}
@@ -154,9 +164,15 @@ func (m *machine) drawTenant(t *rapid.T) tenant.Tenant {
 	return tenant.Tenant{ID: m.drawID(t), Tier: rapid.SampledFrom([]string{"", "s1", "s2", "s3", "s7"}).Draw(t, "tier")}
 }
 
+// drawRequest returns a request to enter, which may have been there before.
 func (m *machine) drawRequest(t *rapid.T) *Request {
-	r := &Request{Width: rapid.SampledFrom([]int{0, 1, 1, 1, 1, 2, 3, 9}).Draw(t, "width")}
-	if wait := rapid.SampledFrom([]int64{0, 0, 1, ms, 30 * ms, 2000 * ms}).Draw(t, "deadline"); wait > 0 {
+	r := &Request{}
+	if n := len(m.ended); n > 0 && rapid.Bool().Draw(t, "again") {
+		r, m.ended = m.ended[n-1], m.ended[:n-1]
+	}
+	r.Width = rapid.SampledFrom([]int{0, 1, 1, 1, 1, 2, 3, 9}).Draw(t, "width")
+	r.Deadline = 0
+	if wait := rapid.SampledFrom([]int64{0, 0, 1, ms, 30 * ms, 50 * ms, 2000 * ms}).Draw(t, "deadline"); wait > 0 {
 		r.Deadline = m.now + wait
 	}
 	return r
@@ -165,8 +181,7 @@ func (m *machine) drawRequest(t *rapid.T) *Request {
 // drawEnd ends one of those who wait, hold or stream, if there is any.
 func (m *machine) drawEnd(t *rapid.T, op operation) {
 	if len(m.live) > 0 {
-		m.ended = rapid.SampledFrom(m.live).Draw(t, "request")
-		m.make(step{op: op, r: m.ended})
+		m.make(step{op: op, r: rapid.SampledFrom(m.live).Draw(t, "request")})
 	}
 }
 
@@ -184,13 +199,14 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			}
 		},
 		"try":       func(t *rapid.T) { m.make(step{op: try, r: m.drawRequest(t), who: m.drawTenant(t)}) },
-		"stream":    func(t *rapid.T) { m.make(step{op: stream, r: &Request{}, who: m.drawTenant(t)}) },
-		"come late": func(t *rapid.T) { m.make(step{op: late, r: &Request{Deadline: 1}, who: m.drawTenant(t)}) },
+		"stream":    func(t *rapid.T) { m.make(step{op: stream, r: m.drawRequest(t), who: m.drawTenant(t)}) },
+		"come late": func(t *rapid.T) { m.make(step{op: late, r: m.drawRequest(t), who: m.drawTenant(t)}) },
 		"leave":     func(t *rapid.T) { m.drawEnd(t, leave) },
 		"expire":    func(t *rapid.T) { m.drawEnd(t, expire) },
 		"end again": func(t *rapid.T) {
-			if m.ended != nil {
-				m.make(step{op: rapid.SampledFrom([]operation{leave, expire}).Draw(t, "op"), r: m.ended})
+			if len(m.ended) > 0 {
+				r := rapid.SampledFrom(m.ended).Draw(t, "request")
+				m.make(step{op: rapid.SampledFrom([]operation{leave, expire}).Draw(t, "op"), r: r})
 			}
 		},
 		"wait": func(t *rapid.T) {

@@ -57,7 +57,7 @@ func (m *model) sure(t *modelTenant) float64 {
 
 func (m *model) wanted(t *modelTenant) (n int) {
 	for _, r := range m.queueOf(t) {
-		n += r.width
+		n += m.need(r)
 	}
 	return n
 }
@@ -71,7 +71,7 @@ func (m *model) wait(r *modelRequest) float64 {
 			slots = max(m.sure(t), float64(t.inUse))
 		}
 	}
-	return float64(m.wanted(t)) * m.holds(t).low() / slots
+	return math.Floor(float64(m.wanted(t))/slots) * m.holds(t).low()
 }
 
 // backlog is how long t's queue and one request more will take.

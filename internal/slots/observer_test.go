@@ -9,8 +9,9 @@ import (
 )
 
 // observer checks the properties of a core after each step. Who waits in which order, who holds how much, and what each
-// tenant may have, is in its own books, which it keeps from what goes in and comes out; of the core it reads the tags
-// alone. It repeats a step's decisions one after the other, so that each is judged in the state in which it was made.
+// tenant may have, is in its own books, which it keeps from what goes in and comes out; of the core it takes the tags and
+// the virtual clock. It repeats a step's decisions one after the other, so that each is judged in the state in which it
+// was made. The tags of that moment it finds by going back from the last: a grant added to a tag what it charged.
 type observer struct {
 	core     *Core
 	cfg      Config
@@ -108,6 +109,9 @@ func (o *observer) open(s step) error {
 		o.adopt(p)
 		if l := o.core.lanes[p.id]; l != nil {
 			p.lane = l // else it is that of one who is forgotten now
+		}
+		if p.lane == nil {
+			return violated(8, "%s is not known", p.id)
 		}
 		p.tags = append(p.tags[:0], tag{p.lane.tag, p.lane.tag})
 		p.moved, p.waited = false, len(p.queue) > 0

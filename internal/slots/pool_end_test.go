@@ -103,3 +103,14 @@ func TestPool_CloseAnswersAllWaiters(t *testing.T) {
 		}
 	})
 }
+
+func TestPool_DrainOfAnIdlePoolIsDoneHoweverLateItIs(t *testing.T) {
+	p := newPool(t, slots.Settings{Capacity: 1})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 { // of two things that have happened a select takes either
+		if err := p.Drain(ctx); err != nil {
+			t.Fatalf("Drain = %v", err)
+		}
+	}
+}

@@ -63,14 +63,17 @@ func acquire(t testing.TB, p *slots.Pool, id string) func() {
 }
 
 // later acquires a slot in the background, and returns once that is done or waits. The returned function tells whether
-
 // it has ended, and how.
 func later(ctx context.Context, p *slots.Pool, id string) (state func() (release func(), err error, done bool)) {
+	return background(func() (func(), error) { return p.Acquire(ctx, tenant.Tenant{ID: id}) })
+}
+
+func background(acquire func() (func(), error)) (state func() (release func(), err error, done bool)) {
 	var release func()
 	var err error
 	ended := make(chan struct{})
 	go func() {
-		release, err = p.Acquire(ctx, tenant.Tenant{ID: id})
+		release, err = acquire()
 		close(ended)
 	}()
 	synctest.Wait()
@@ -173,10 +176,6 @@ func TestNewPool_NamesWhatIsWrong(t *testing.T) {
 		}
 	}
 }
-
-// Everything at once, for the race detector: whatever happens, nothing is in use at the end and nobody hangs.
-
-// work is one request that may be cancelled, time out, panic, or release twice.
 
 func TestPool_StatsAreWhatIsHeldAndWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

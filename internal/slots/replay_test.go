@@ -69,7 +69,8 @@ func (o *observer) arrive(s step) error {
 	case s.r.State == Granted && len(pushed) == 0:
 		return o.takes(c)
 	default:
-		if err := o.decisions(slices.DeleteFunc(slices.Clone(pushed), func(r *Request) bool { return !isRefused(r) })); err != nil {
+		refused := slices.DeleteFunc(slices.Clone(pushed), func(r *Request) bool { return !isRefused(r) })
+		if err := o.decisions(refused); err != nil {
 			return err
 		}
 		if err := o.begins(c.of); err != nil {

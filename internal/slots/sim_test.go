@@ -64,6 +64,7 @@ type simulation struct {
 	capacity int
 	tiers    *tenant.Tiers
 	load     []arrival
+	until    int64               // when it ends; 0: when all are served
 	changes  []change            // in order of time
 	of       func(*Core) subject // what is simulated, made of a core; nil: the core
 }
@@ -108,6 +109,9 @@ func (s simulation) run(t testing.TB) []served {
 			c.Decided(func(r *Request) { start(now, r) })
 		}
 		e := heap.Pop(&queue).(event)
+		if s.until > 0 && e.at >= s.until {
+			return out
+		}
 		if e.ends {
 			c.Leave(e.at, e.r)
 		} else {
@@ -152,7 +156,7 @@ func slotTime(out []served, capacity int, from, until int64) map[string]float64 
 	got := map[string]float64{}
 	for _, s := range out {
 		if used := min(s.started+s.held, until) - max(s.started, from); used > 0 {
-			got[s.tenant] += float64(used) / float64(until-from) / float64(capacity)
+			got[s.tenant] += float64(used) * float64(max(s.width, 1)) / float64(until-from) / float64(capacity)
 		}
 	}
 	return got
