@@ -56,7 +56,7 @@ func New(cfg Config) (*Bulkhead, error) {
 //
 // One request must not take two slots of one pool: at full capacity it would wait for itself.
 func (b *Bulkhead) Acquire(ctx context.Context, t tenant.Tenant) (release func(), err error) {
-	return b.pool.Acquire(ctx, t)
+	return b.pool.Acquire(ctx, &t, 1)
 }
 
 // AcquireN is Acquire of n slots, all at once, for work that takes as much as n requests; n is 1 or more. Where n is more
@@ -65,7 +65,7 @@ func (b *Bulkhead) Acquire(ctx context.Context, t tenant.Tenant) (release func()
 // Slots that come free are kept for a wide request whose turn it is until there are enough of them, so that narrow ones
 // do not overtake it for ever: fewer than n slots are idle for that.
 func (b *Bulkhead) AcquireN(ctx context.Context, t tenant.Tenant, n int) (release func(), err error) {
-	return b.pool.AcquireN(ctx, t, n)
+	return b.pool.Acquire(ctx, &t, n)
 }
 
 // AcquireStream counts a request of t among the tenant's streams, of which its tier allows Streams at once; it takes no

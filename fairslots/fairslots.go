@@ -56,7 +56,7 @@ func New(cfg Config) (*Pool, error) {
 //
 // One request must not take two slots of one pool: at full capacity it would wait for itself.
 func (p *Pool) Acquire(ctx context.Context, t tenant.Tenant) (release func(), err error) {
-	return p.pool.Acquire(ctx, t)
+	return p.pool.Acquire(ctx, &t, 1)
 }
 
 // AcquireN is Acquire of n slots, all at once, for work that takes as much as n requests; n is 1 or more. Where n is more
@@ -66,7 +66,7 @@ func (p *Pool) Acquire(ctx context.Context, t tenant.Tenant) (release func(), er
 // do not overtake it for ever: fewer than n slots are idle for that. It goes before others by the rule that all go by,
 // and charges its tenant for n slots.
 func (p *Pool) AcquireN(ctx context.Context, t tenant.Tenant, n int) (release func(), err error) {
-	return p.pool.AcquireN(ctx, t, n)
+	return p.pool.Acquire(ctx, &t, n)
 }
 
 // AcquireStream counts a request of t among the tenant's streams, of which its tier allows Streams at once; it takes no

@@ -9,27 +9,22 @@ import (
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
-// Acquire is AcquireN of one slot.
-func (p *Pool) Acquire(ctx context.Context, t tenant.Tenant) (release func(), err error) {
-	return p.AcquireN(ctx, t, 1)
-}
-
-// AcquireN takes n slots at once for t, and waits for them if need be; as many as t may ever hold where that is fewer. It
+// Acquire takes n slots at once for t, and waits for them if need be; as many as t may ever hold where that is fewer. It
 // returns a *[tenant.Refusal], the error of a cancelled context, [tenant.ErrInvalidID], or an error that says that n is
 // not 1 or more.
-func (p *Pool) AcquireN(ctx context.Context, t tenant.Tenant, n int) (release func(), err error) {
+func (p *Pool) Acquire(ctx context.Context, t *tenant.Tenant, n int) (release func(), err error) {
 	if n < 1 {
 		return nil, fmt.Errorf("%s: AcquireN of %d slots, want 1 or more", p.pkg, n)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, p.tooLate(t, n, err)
+		return nil, p.tooLate(*t, n, err)
 	}
 	deadline := p.deadline(ctx)
 	now := p.now()
 	p.mu.Lock()
 	r := p.requestLocked()
 	r.Width, r.Deadline = n, deadline
-	p.core.enter(now, r, &t)
+	p.core.enter(now, r, t)
 	p.finishLocked()
 	switch r.State {
 	case Granted:

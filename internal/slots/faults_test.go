@@ -76,7 +76,7 @@ func TestPool_EndsThatRaceLoseNothing(t *testing.T) {
 				var waiters sync.WaitGroup
 				for _, id := range []string{"a", "b", "c"} { // some park before, some while, some after it happens
 					waiters.Go(func() {
-						if release, err := p.Acquire(ctx, tenant.Tenant{ID: id}); err == nil {
+						if release, err := p.Acquire(ctx, &tenant.Tenant{ID: id}, 1); err == nil {
 							release()
 						}
 					})
@@ -163,12 +163,12 @@ func TestPool_FloodAgainstAStuckBackendIsRefusedInFlatMemory(t *testing.T) {
 		defer synctest.Wait()
 		defer cancel()
 		for range 50 {
-			go func() { _, _ = p.Acquire(ctx, tenant.Tenant{ID: "a"}) }()
+			go func() { _, _ = p.Acquire(ctx, &tenant.Tenant{ID: "a"}, 1) }()
 		}
 		synctest.Wait()
 		flood := func() {
 			for range 20_000 {
-				_, err := p.Acquire(ctx, tenant.Tenant{ID: "a"})
+				_, err := p.Acquire(ctx, &tenant.Tenant{ID: "a"}, 1)
 				var r *tenant.Refusal
 				if !errors.As(err, &r) || r.Reason != tenant.ReasonShare {
 					t.Fatalf("beyond the bound: %v, want a refusal for share", err)
@@ -193,7 +193,7 @@ func TestPool_StalledTenantLeavesTheOthersTheirShare(t *testing.T) {
 		defer synctest.Wait()
 		defer cancel()
 		for range 20 {
-			go func() { _, _ = p.Acquire(ctx, tenant.Tenant{ID: "stalled"}) }()
+			go func() { _, _ = p.Acquire(ctx, &tenant.Tenant{ID: "stalled"}, 1) }()
 		}
 		synctest.Wait()
 		for range 50 {
@@ -274,7 +274,7 @@ func TestPool_LateRequestOfAClosingPoolIsRefusedAsClosing(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), -1)
 		defer cancel()
-		_, err := p.Acquire(ctx, tenant.Tenant{ID: "a"})
+		_, err := p.Acquire(ctx, &tenant.Tenant{ID: "a"}, 1)
 		wantRefusal(t, err, tenant.ReasonClosing)
 		var r *tenant.Refusal
 		if errors.As(err, &r) && r.RetryAfter != 0 {

@@ -90,6 +90,9 @@ func (a *average) add(value, weight float64) {
 		return
 	}
 	a.deviation += weight * (math.Abs(value-a.mean) - a.deviation)
+	if a.deviation < 1 {
+		a.deviation = 0 // arithmetic with ever smaller values is slow
+	}
 	a.mean += weight * (value - a.mean)
 }
 

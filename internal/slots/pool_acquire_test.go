@@ -66,7 +66,7 @@ func TestPool_EveryWaitEndsByMaxWait(t *testing.T) {
 		defer acquire(t, p, "a")()
 		for i := range 12 {
 			start := time.Now()
-			_, err := p.Acquire(t.Context(), tenant.Tenant{ID: "b"})
+			_, err := p.Acquire(t.Context(), &tenant.Tenant{ID: "b"}, 1)
 			wantRefusal(t, err, tenant.ReasonCapacity)
 			if waited := time.Since(start); waited != time.Second {
 				t.Fatalf("wait %d ended after %v, want 1s", i, waited)
@@ -81,12 +81,12 @@ func TestPool_DeadlineIsRefusedAsMaxWait(t *testing.T) {
 		defer acquire(t, p, "a")()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		_, err := p.Acquire(ctx, tenant.Tenant{ID: "b"})
+		_, err := p.Acquire(ctx, &tenant.Tenant{ID: "b"}, 1)
 		wantRefusal(t, err, tenant.ReasonCapacity)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v does not match context.DeadlineExceeded", err)
 		}
-		_, err = p.Acquire(ctx, tenant.Tenant{ID: "a"}) // the deadline is over before it comes
+		_, err = p.Acquire(ctx, &tenant.Tenant{ID: "a"}, 1) // the deadline is over before it comes
 		wantRefusal(t, err, tenant.ReasonShare)
 		wantUse(t, p, 1, 0)
 	})
@@ -97,7 +97,7 @@ func TestPool_EndedContextTakesNoFreeSlot(t *testing.T) {
 		p := newPool(t, slots.Settings{Rule: rule, Capacity: 1})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := p.Acquire(ctx, tenant.Tenant{ID: "a"}); !errors.Is(err, context.Canceled) {
+		if _, err := p.Acquire(ctx, &tenant.Tenant{ID: "a"}, 1); !errors.Is(err, context.Canceled) {
 			t.Errorf("Acquire with a cancelled context = %v, want context.Canceled", err)
 		}
 		wantUse(t, p, 0, 0)
@@ -131,7 +131,7 @@ func TestPool_OneReleaseWakesOneWaiter(t *testing.T) {
 		var granted, ended atomic.Int64
 		for i := range 1000 {
 			go func() {
-				if _, err := p.Acquire(ctx, tenant.Tenant{ID: fmt.Sprint("t", i%50)}); err == nil {
+				if _, err := p.Acquire(ctx, &tenant.Tenant{ID: fmt.Sprint("t", i%50)}, 1); err == nil {
 					granted.Add(1)
 				}
 				ended.Add(1)
@@ -156,7 +156,7 @@ func TestPool_QueuesAreBounded(t *testing.T) {
 			later(t.Context(), p, "flooder")
 		}
 		synctest.Wait()
-		_, err := p.Acquire(t.Context(), tenant.Tenant{ID: "flooder"})
+		_, err := p.Acquire(t.Context(), &tenant.Tenant{ID: "flooder"}, 1)
 		wantRefusal(t, err, tenant.ReasonShare)
 		later(t.Context(), p, "b")
 		later(t.Context(), p, "c")
@@ -180,7 +180,7 @@ func TestPool_NegativeBoundsLetNobodyWait(t *testing.T) {
 		s.Capacity = 1
 		p := newPool(t, s)
 		defer acquire(t, p, "a")()
-		_, err := p.Acquire(t.Context(), tenant.Tenant{ID: "b"})
+		_, err := p.Acquire(t.Context(), &tenant.Tenant{ID: "b"}, 1)
 		wantRefusal(t, err, tenant.ReasonCapacity)
 		if _, ok := p.TryAcquire(tenant.Tenant{ID: "b"}); ok {
 			t.Error("TryAcquire took a slot of a full pool")
@@ -191,7 +191,7 @@ func TestPool_NegativeBoundsLetNobodyWait(t *testing.T) {
 func TestPool_RefusesAnInvalidID(t *testing.T) {
 	p := newPool(t, slots.Settings{Capacity: 1})
 	for _, id := range []string{"", "../x", "a b", "__other__"} {
-		if _, err := p.Acquire(t.Context(), tenant.Tenant{ID: id}); !errors.Is(err, tenant.ErrInvalidID) {
+		if _, err := p.Acquire(t.Context(), &tenant.Tenant{ID: id}, 1); !errors.Is(err, tenant.ErrInvalidID) {
 			t.Errorf("Acquire(%q) = %v, want ErrInvalidID", id, err)
 		}
 		if _, ok := p.TryAcquire(tenant.Tenant{ID: id}); ok {

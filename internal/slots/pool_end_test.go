@@ -58,7 +58,7 @@ func TestPool_DrainWaitsForHoldersAndWaiters(t *testing.T) {
 		drained := make(chan error, 1)
 		go func() { drained <- p.Drain(context.Background()) }()
 		synctest.Wait()
-		_, err := p.Acquire(t.Context(), tenant.Tenant{ID: "c"})
+		_, err := p.Acquire(t.Context(), &tenant.Tenant{ID: "c"}, 1)
 		wantRefusal(t, err, tenant.ReasonClosing)
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -61,7 +61,7 @@ func TestPool_WaitThatIsPredictedToBeTooLongIsRefusedAtOnce(t *testing.T) {
 				defer cancel()
 				first := later(ctx, p, "a")
 				start := time.Now()
-				_, err := p.Acquire(within(t, tt.timeout), tenant.Tenant{ID: "a"})
+				_, err := p.Acquire(within(t, tt.timeout), &tenant.Tenant{ID: "a"}, 1)
 				wantRefusal(t, err, tt.reason)
 				if waited := time.Since(start); (waited > 0) != tt.waits {
 					t.Errorf("it was refused after %v, want at once: %v", waited, !tt.waits)
@@ -83,7 +83,7 @@ func TestPool_FirstInTheQueueIsNeverRefusedByPrediction(t *testing.T) {
 		p := heldASecond(t, slots.Settings{Rule: rule, Capacity: 1, MaxWait: time.Millisecond})
 		defer acquire(t, p, "b")()
 		start := time.Now()
-		_, err := p.Acquire(t.Context(), tenant.Tenant{ID: "a"})
+		_, err := p.Acquire(t.Context(), &tenant.Tenant{ID: "a"}, 1)
 		wantRefusal(t, err, tenant.ReasonCapacity)
 		if waited := time.Since(start); waited != time.Millisecond {
 			t.Errorf("the first in the queue was refused after %v, want after MaxWait", waited)
@@ -133,11 +133,11 @@ func TestPool_RefusalAfterALateOneIsNotLate(t *testing.T) {
 	eachRule(t, func(t *testing.T, rule slots.Rule) {
 		p := newPool(t, slots.Settings{Rule: rule, Capacity: 1, MaxQueue: -1})
 		defer acquire(t, p, "b")()
-		_, err := p.Acquire(within(t, -1), tenant.Tenant{ID: "a"})
+		_, err := p.Acquire(within(t, -1), &tenant.Tenant{ID: "a"}, 1)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("a request that came late got %v", err)
 		}
-		_, err = p.Acquire(t.Context(), tenant.Tenant{ID: "a"})
+		_, err = p.Acquire(t.Context(), &tenant.Tenant{ID: "a"}, 1)
 		wantRefusal(t, err, tenant.ReasonCapacity)
 		if errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a request without a deadline got %v, which matches context.DeadlineExceeded", err)
@@ -150,7 +150,7 @@ func TestPool_DeadlineOfAnEarlierRequestDoesNotCount(t *testing.T) {
 		p := heldASecond(t, slots.Settings{Rule: rule, Capacity: 1, MaxWait: -1})
 		release := acquire(t, p, "b")
 		first := later(t.Context(), p, "a")
-		_, err := p.Acquire(within(t, time.Millisecond), tenant.Tenant{ID: "a"})
+		_, err := p.Acquire(within(t, time.Millisecond), &tenant.Tenant{ID: "a"}, 1)
 		wantRefusal(t, err, tenant.ReasonCapacity)
 		second := later(t.Context(), p, "a") // in what the refused one was kept in
 		for _, waiter := range []func() (func(), error, bool){first, second} {

@@ -55,7 +55,7 @@ func tiersOf(t testing.TB, tiers ...tenant.Tier) *tenant.Tiers {
 
 func acquire(t testing.TB, p *slots.Pool, id string) func() {
 	t.Helper()
-	release, err := p.Acquire(t.Context(), tenant.Tenant{ID: id})
+	release, err := p.Acquire(t.Context(), &tenant.Tenant{ID: id}, 1)
 	if err != nil {
 		t.Fatalf("Acquire(%s) = %v", id, err)
 	}
@@ -65,7 +65,7 @@ func acquire(t testing.TB, p *slots.Pool, id string) func() {
 // later acquires a slot in the background, and returns once that is done or waits. The returned function tells whether
 // it has ended, and how.
 func later(ctx context.Context, p *slots.Pool, id string) (state func() (release func(), err error, done bool)) {
-	return background(func() (func(), error) { return p.Acquire(ctx, tenant.Tenant{ID: id}) })
+	return background(func() (func(), error) { return p.Acquire(ctx, &tenant.Tenant{ID: id}, 1) })
 }
 
 func background(acquire func() (func(), error)) (state func() (release func(), err error, done bool)) {

@@ -13,7 +13,7 @@ import (
 
 func acquireN(t testing.TB, p *slots.Pool, id string, n int) func() {
 	t.Helper()
-	release, err := p.AcquireN(t.Context(), tenant.Tenant{ID: id}, n)
+	release, err := p.Acquire(t.Context(), &tenant.Tenant{ID: id}, n)
 	if err != nil {
 		t.Fatalf("AcquireN(%s, %d) = %v", id, n, err)
 	}
@@ -22,13 +22,13 @@ func acquireN(t testing.TB, p *slots.Pool, id string, n int) func() {
 
 // laterN is later for several slots at once.
 func laterN(ctx context.Context, p *slots.Pool, id string, n int) (state func() (release func(), err error, done bool)) {
-	return background(func() (func(), error) { return p.AcquireN(ctx, tenant.Tenant{ID: id}, n) })
+	return background(func() (func(), error) { return p.Acquire(ctx, &tenant.Tenant{ID: id}, n) })
 }
 
 func TestPool_AcquireNOfNoSlotIsAnError(t *testing.T) {
 	p := newPool(t, slots.Settings{Capacity: 1})
 	for _, n := range []int{0, -1} {
-		_, err := p.AcquireN(t.Context(), tenant.Tenant{ID: "a"}, n)
+		_, err := p.Acquire(t.Context(), &tenant.Tenant{ID: "a"}, n)
 		if err == nil || !strings.Contains(err.Error(), "slots, want 1 or more") {
 			t.Errorf("AcquireN of %d slots = %v, want an error that says so", n, err)
 		}

@@ -92,9 +92,9 @@ func (s *stress) request(rng *rand.Rand) {
 		streams = true
 		release, err = s.pool.AcquireStream(who)
 	case 2:
-		release, err = s.pool.AcquireN(ctx, who, 1+rng.IntN(8))
+		release, err = s.pool.Acquire(ctx, &who, 1+rng.IntN(8))
 	default:
-		release, err = s.pool.Acquire(ctx, who)
+		release, err = s.pool.Acquire(ctx, &who, 1)
 	}
 	if err != nil {
 		return
