@@ -62,6 +62,11 @@ fuzz: go ## STEPS (1,000,000) random steps of the slots with each rule, and ever
 bench: go ## the benchmarks that match BENCH (all), COUNT (6) times each, for benchstat: also in bench.txt
 	@$(call each,go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...) | tee bench.txt
 
+.PHONY: rivals
+rivals: go ## fairslots and bulkhead beside semaphores, failsafe-go and the API server's fair queue: speed, growth, fairness
+	@cd internal/rivals && go run . && echo && echo '### Fairness: three floods, in virtual time' && \
+		go test -count 1 -v -run Fairness . | sed -n 's/^ *|/|/p'
+
 .PHONY: cover
 cover: go ## how much of each package the tests run; the lines are in cover.html
 	@CGO_ENABLED=0 go test -coverprofile cover.out ./...

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenantgate/tenantgate/internal/slots"
@@ -17,6 +18,7 @@ type Run struct {
 	cfg     Config
 	pool    pool
 	limiter *quota.Limiter
+	clock   atomic.Int64 // the limiter's, which sweeps in a goroutine of its own
 
 	now     int64
 	came    int64 // the last arrival
@@ -39,18 +41,18 @@ func New(cfg Config) (*Run, error) {
 	}
 	cfg.setDefaults()
 	r := &Run{cfg: cfg, width: firstWidth, tiers: map[string]*tally{}, tenants: map[string]*tally{}}
+	var err error
+	if r.pool, err = cfg.newPool(); err != nil {
+		return nil, err
+	}
 	limiter, err := quota.New(quota.Config{
 		Tiers: cfg.Tiers, Costs: cfg.Costs, Global: cfg.Global,
-		Now: func() time.Time { return midnight.Add(time.Duration(r.now)) },
+		Now: func() time.Time { return midnight.Add(time.Duration(r.clock.Load())) },
 	})
 	if err != nil {
 		return nil, err
 	}
 	r.limiter = limiter
-	if r.pool, err = cfg.newPool(); err != nil {
-		limiter.Close()
-		return nil, err
-	}
 	return r, nil
 }
 
@@ -93,6 +95,7 @@ func (r *Run) Add(q Request) error {
 func (r *Run) judge(j *job, q *Request) (allowed bool) {
 	var err error
 	t := tenant.Tenant{ID: q.Tenant, Tier: q.Tier}
+	r.clock.Store(r.now)
 	if j.decision, err = r.limiter.Take(context.Background(), t, q.Operation); err != nil {
 		panic(err) // the ID is valid, and the context goes on
 	}
@@ -191,6 +194,7 @@ func (r *Run) settle(j *job) {
 // refund gives back what the limiter took for a job that the slots turned away, as the middleware does: all of it where
 // that is not the tenant's doing, else what counts against its calendar quotas.
 func (r *Run) refund(j *job) {
+	r.clock.Store(r.now)
 	back := r.limiter.Refund
 	if j.Reason == tenant.ReasonShare {
 		back = r.limiter.RefundQuotas

@@ -1,0 +1,27 @@
+// Rivals measures tenantgate's pools beside what people use instead: semaphores, a channel, the bulkhead and the adaptive
+// limiter of failsafe-go, the fair queue of the Kubernetes API server, and the work-conserving rule with a condition
+// variable. It is a module of its own, so that none of them is ever a dependency of those who use tenantgate.
+//
+//	make rivals
+//
+// All numbers are of one run on one machine, each the median of several rounds in which all take their turns: only the
+// ratios mean anything. They are also printed as lines "ratio NAME VALUE".
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+func main() {
+	rounds := flag.Int("rounds", 7, "how often each is measured")
+	flag.Parse()
+	if *rounds < 1 || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	compare(*rounds)
+	fmt.Println()
+	scale(*rounds)
+}
