@@ -31,6 +31,11 @@ demo: go ## the flood, over HTTP, through four ways to hand out slots
 serve: go ## the demo's API on a port of this machine, with tokens and curl lines to try it with
 	@CGO_ENABLED=0 go run ./example/flood -serve
 
+.PHONY: plan
+plan: go ## a real trace of requests through four ways to hand out slots, from idle to overload: a report, and plan.html
+	@CGO_ENABLED=0 go run ./example/plan -load 0.3,0.6,0.8,0.95,1.2 -html plan.html \
+		-durations page=80ms,asset=5ms,feed=40ms,file=200ms example/plan/testdata/web-trace.csv
+
 .PHONY: test
 test: go race ## all tests with the race detector; installs what they need
 	@$(call each,CGO_ENABLED=1 go test -race ./...)

@@ -25,17 +25,15 @@ func (p *Pool) Acquire(ctx context.Context, t *tenant.Tenant, n int) (release fu
 	r := p.requestLocked()
 	r.Width, r.Deadline = n, deadline
 	p.core.enter(now, r, t)
-	p.finishLocked()
 	switch r.State {
 	case Granted:
-		p.mu.Unlock()
+		p.unlock()
 		return r.releaser(), nil
 	case Waiting:
-		p.mu.Unlock()
+		p.unlock()
 		return p.wait(ctx, r)
 	default:
-		defer p.mu.Unlock()
-		return nil, p.refusalLocked(r)
+		return nil, p.refuse(r)
 	}
 }
 
@@ -56,32 +54,30 @@ func (p *Pool) wait(ctx context.Context, r *Request) (release func(), err error)
 			return r.releaser(), nil
 		}
 		p.mu.Lock()
-		defer p.mu.Unlock()
-		return nil, p.refusalLocked(r)
+		return nil, p.refuse(r)
 	case <-ctx.Done():
-		now := p.now()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return nil, p.abandonLocked(now, r, ctx.Err())
+		return nil, p.abandon(r, ctx.Err())
 	}
 }
 
-// abandonLocked takes back a request whose context ended. If it was decided about in the meantime, which its waiter has
-// not heard, slots go back; a refusal stands, unless the context was cancelled: then nobody wants to know.
-func (p *Pool) abandonLocked(now int64, r *Request, ended error) error {
-	select {
-	case <-r.decided:
-	default:
+// abandon takes back a request whose context ended. If it was decided about in the meantime, which its waiter has not
+// heard, slots go back; a refusal stands, unless the context was cancelled: then nobody wants to know.
+func (p *Pool) abandon(r *Request, ended error) error {
+	now := p.now()
+	p.mu.Lock()
+	if r.State != Waiting {
+		p.mu.Unlock()
+		<-r.decided // whoever decided is about to say so, and nobody else does anything to r
+		p.mu.Lock()
 	}
 	if !errors.Is(ended, context.DeadlineExceeded) {
 		p.core.Leave(now, r)
-		p.finishLocked()
 		p.recycleLocked(r)
+		p.unlock()
 		return ended
 	}
 	p.core.Expire(now, r) // does nothing to a request that was refused
-	p.finishLocked()
-	return p.refusalLocked(r)
+	return p.refuse(r)
 }
 
 // tooLate answers a request whose context had ended before it came.
@@ -91,24 +87,20 @@ func (p *Pool) tooLate(t tenant.Tenant, n int, ended error) error {
 	}
 	now := p.now()
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	r := p.requestLocked()
 	r.Width = n
 	p.core.Refuse(now, r, t)
-	p.finishLocked()
-	return p.refusalLocked(r)
+	return p.refuse(r)
 }
 
 // TryAcquire takes a slot for t if one is free for it now.
 func (p *Pool) TryAcquire(t tenant.Tenant) (release func(), ok bool) {
 	now := p.now()
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.unlock()
 	r := p.requestLocked()
 	r.Width = 1
-	granted := p.core.TryEnter(now, r, t)
-	p.finishLocked()
-	if !granted {
+	if !p.core.TryEnter(now, r, t) {
 		p.recycleLocked(r)
 		return nil, false
 	}
@@ -120,13 +112,12 @@ func (p *Pool) TryAcquire(t tenant.Tenant) (release func(), ok bool) {
 func (p *Pool) AcquireStream(t tenant.Tenant) (release func(), err error) {
 	now := p.now()
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	r := p.requestLocked()
 	p.core.Stream(now, r, t)
-	p.finishLocked()
 	if r.State != Streaming {
-		return nil, p.refusalLocked(r)
+		return nil, p.refuse(r)
 	}
+	p.unlock()
 	return r.releaser(), nil
 }
 
@@ -140,17 +131,16 @@ func (r *Request) releaser() func() {
 func (p *Pool) release(r *Request, use uint64) {
 	now := p.now()
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r.uses != use {
-		return
+	defer p.unlock()
+	if r.uses == use {
+		p.core.Leave(now, r)
+		p.recycleLocked(r)
 	}
-	p.core.Leave(now, r)
-	p.finishLocked()
-	p.recycleLocked(r)
 }
 
-// refusalLocked is the error of a request that was turned away.
-func (p *Pool) refusalLocked(r *Request) error {
+// refuse gives up the lock, and returns the error of a request that was turned away.
+func (p *Pool) refuse(r *Request) error {
+	defer p.unlock()
 	defer p.recycleLocked(r)
 	if r.State == Unnamed {
 		return tenant.ErrInvalidID

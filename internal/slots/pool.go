@@ -39,7 +39,8 @@ type Settings struct {
 //
 // The lock is held for one step of the core at a time, never across a wait or a call into foreign code but that of the
 // catalogue. A waiter is told what was decided over a channel of its own, exactly once: by whoever's step of the core
-// decided it, under the lock. So a waiter whose context ends knows, once it has the lock, which of the two was first.
+// decided it, as soon as that has given up the lock. So a waiter whose context ends knows, once it has the lock, which of
+// the two was first, and that it will be told at once if the context was not.
 type Pool struct {
 	pkg   string
 	start time.Time
@@ -112,9 +113,8 @@ func (p *Pool) CheckTier(t tenant.Tier) error {
 func (p *Pool) TierChanged(id string) {
 	now := p.now()
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.core.Retune(now, id)
-	p.finishLocked()
+	p.unlock()
 }
 
 // Resize changes the capacity. What is held beyond a lower one drains.
@@ -124,9 +124,8 @@ func (p *Pool) Resize(capacity int) error {
 	}
 	now := p.now()
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.core.Resize(now, capacity)
-	p.finishLocked()
+	p.unlock()
 	return nil
 }
 
@@ -134,8 +133,7 @@ func (p *Pool) Resize(capacity int) error {
 func (p *Pool) Drain(ctx context.Context) error {
 	p.mu.Lock()
 	p.core.Drain()
-	p.finishLocked()
-	p.mu.Unlock()
+	p.unlock()
 	select {
 	case <-p.drained:
 		return nil
@@ -154,12 +152,11 @@ func (p *Pool) Drain(ctx context.Context) error {
 func (p *Pool) Close() {
 	defer p.stop() // last: the catalogue asks about tiers as long as a request may come in
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.core.Close()
-	p.finishLocked()
 	if p.timer != nil {
 		p.timer.Stop()
 	}
+	p.unlock()
 }
 
 // Stats returns what the pool holds now.
@@ -182,16 +179,32 @@ func (p *Pool) Tiers() *tenant.Tiers { return p.tiers }
 // now is the time since the pool was made, on the monotonic clock.
 func (p *Pool) now() int64 { return int64(time.Since(p.start)) }
 
-// finishLocked follows each step of the core: it tells those whom the step decided about, and sees to the timer.
-func (p *Pool) finishLocked() {
-	if len(p.core.decided) > 0 {
-		p.core.Decided(func(r *Request) { r.decided <- struct{}{} }) // never blocks: a waiter is decided about once
-	}
+// unlock gives up the lock after a step of the core. It sees to the timer before, and afterwards tells those whom the
+// step decided about.
+func (p *Pool) unlock() {
 	if p.core.Closing() && p.core.Idle() {
 		p.finishDrainLocked()
 	}
 	if at := p.core.Next(); at < p.armed {
 		p.armLocked(at)
+	}
+	if len(p.core.decided) == 0 {
+		p.mu.Unlock()
+		return
+	}
+	var first *Request // as a rule the only one
+	var others []*Request
+	p.core.Decided(func(r *Request) {
+		if first == nil {
+			first = r
+		} else {
+			others = append(others, r)
+		}
+	})
+	p.mu.Unlock()
+	first.decided <- struct{}{} // never blocks: a waiter is decided about once
+	for _, r := range others {
+		r.decided <- struct{}{}
 	}
 }
 
@@ -219,8 +232,7 @@ func (p *Pool) armLocked(at int64) {
 func (p *Pool) tick() {
 	now := p.now()
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.armed = Never
 	p.core.Tick(now)
-	p.finishLocked()
+	p.unlock()
 }
