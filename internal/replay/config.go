@@ -89,7 +89,7 @@ func (c *Config) newPool() (pool, error) {
 	case Published:
 		return &published{
 			capacity: c.Capacity, maxQueue: c.MaxQueue, maxWaiting: c.MaxWaiting, maxWait: int64(c.MaxWait),
-			tiers: c.Tiers, uses: map[string]*use{},
+			tiers: c.Tiers, uses: map[string]*use{}, waiters: map[*use]bool{},
 		}, nil
 	case Cap:
 		core.Rule = slots.Hard

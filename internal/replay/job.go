@@ -15,7 +15,8 @@ type job struct {
 	n        uint64 // in the order of starts
 	alone    int64  // the wait without the others; negative: turned away
 	decision quota.Decision
-	use      *use
+	use      *use   // of the published rule
+	nth      uint64 // when it came there
 }
 
 // jobs are those that run, the first to end first.
