@@ -70,7 +70,7 @@ bench: go ## the benchmarks that match BENCH (all), COUNT (6) times each, for be
 .PHONY: rivals
 rivals: go ## fairslots and bulkhead beside semaphores, failsafe-go and the API server's fair queue: speed, growth, fairness
 	@cd internal/rivals && go run . && echo && echo '### Fairness: three floods, in virtual time' && \
-		go test -count 1 -v -run Fairness . | sed -n 's/^ *|/|/p'
+		go test -count 1 -v -run Fairness . | sed -n 's/^ *|/|/p; /FAIL\|want/p'
 
 .PHONY: cover
 cover: go ## how much of each package the tests run; the lines are in cover.html

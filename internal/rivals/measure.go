@@ -23,25 +23,27 @@ func free(r run, operations int) cost {
 	c := &callers(1, 1)[0]
 	work := func() {}
 	must(0, r(ctx, c, work)) // the first has to make room
-	return timed(operations, func() {
-		for range operations {
-			must(0, r(ctx, c, work))
-		}
-	})
+	m := begin()
+	for range operations {
+		must(0, r(ctx, c, work))
+	}
+	return m.cost(operations)
 }
 
 // crowd measures operations of many callers that never leave off: all but those that hold a slot wait. Each has a context
 // of its own that may be cancelled, as every request of a server has.
 func crowd(r run, goroutines, tenants, operations int) cost {
+	before := runtime.NumGoroutine()
 	ctx, stop := context.WithCancel(context.Background())
-	release := fill(ctx, r, tenants)
+	release := hold(ctx, r, callers(capacity, tenants)) // not of one: some rivals let none have all
 	var all sync.WaitGroup
-	done := make(chan struct{})
+	var m meter
+	done := make(chan cost, 1)
 	var finished atomic.Int64
 	work := func() {
 		runtime.Gosched()
 		if finished.Add(1) == int64(operations) {
-			close(done)
+			done <- m.cost(operations) // here, because it may be long until whoever receives it runs
 		}
 	}
 	var entered atomic.Int64
@@ -66,25 +68,26 @@ func crowd(r run, goroutines, tenants, operations int) cost {
 			runtime.Gosched()
 		}
 	}
-	untilWaiting(goroutines)
-	c := timed(operations, func() {
-		release()
-		<-done
-	})
+	untilAllWait()
+	m = begin()
+	release()
+	c := <-done
 	stop()
 	all.Wait()
+	for runtime.NumGoroutine() > before { // context.AfterFunc, and those that held the slots
+		runtime.Gosched()
+	}
 	return c
 }
 
-// fill takes all slots until release is called.
-func fill(ctx context.Context, r run, tenants int) (release func()) {
+// hold has all of the line hold slots at once, until release is called.
+func hold(ctx context.Context, r run, line []caller) (release func()) {
 	held := make(chan struct{})
 	var taken sync.WaitGroup
-	taken.Add(capacity)
-	lane := callers(capacity, tenants) // not of one, for some rivals let none hold all slots
-	for i := range lane {
+	taken.Add(len(line))
+	for i := range line {
 		go func() {
-			_ = r(ctx, &lane[i], func() {
+			_ = r(ctx, &line[i], func() {
 				taken.Done()
 				<-held
 			})
@@ -94,12 +97,13 @@ func fill(ctx context.Context, r run, tenants int) (release func()) {
 	return sync.OnceFunc(func() { close(held) })
 }
 
-// untilWaiting returns once so many goroutines are blocked.
-func untilWaiting(goroutines int) {
-	sample := []metrics.Sample{{Name: "/sched/goroutines/waiting:goroutines"}}
+// untilAllWait returns once no goroutine but this one runs or could. It does not count those that are blocked: that would
+// include all but one of those that still queue for a rival's mutex, on their way to waiting.
+func untilAllWait() {
+	busy := []metrics.Sample{{Name: "/sched/goroutines/running:goroutines"}, {Name: "/sched/goroutines/runnable:goroutines"}}
 	for {
-		metrics.Read(sample)
-		if sample[0].Value.Uint64() >= uint64(goroutines) {
+		metrics.Read(busy)
+		if busy[0].Value.Uint64() <= 1 && busy[1].Value.Uint64() == 0 {
 			return
 		}
 		runtime.Gosched()
@@ -116,16 +120,28 @@ func callers(n, tenants int) []caller {
 	return line
 }
 
-func timed(operations int, f func()) cost {
-	var before, after runtime.MemStats
+// meter is what has been spent when a measurement begins.
+type meter struct {
+	mallocs uint64
+	start   time.Time
+}
+
+func begin() meter {
 	runtime.GC()
-	runtime.ReadMemStats(&before)
-	start := time.Now()
-	f()
-	took := time.Since(start)
-	runtime.ReadMemStats(&after)
+	mallocs := allocated()
+	return meter{mallocs: mallocs, start: time.Now()}
+}
+
+func (m meter) cost(operations int) cost {
+	took := time.Since(m.start)
 	return cost{
 		nanos:  float64(took) / float64(operations),
-		allocs: float64(after.Mallocs-before.Mallocs) / float64(operations),
+		allocs: float64(allocated()-m.mallocs) / float64(operations),
 	}
+}
+
+func allocated() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.Mallocs
 }

@@ -26,14 +26,16 @@ type caller struct {
 	number int
 }
 
-// run calls work on a slot of the caller's, unless ctx ends before there is one.
+// run calls work on a slot of the caller's, unless ctx ends before there is one. It takes work, rather than returning a
+// release, because the API server's queues can be driven in no other way without a goroutine for each request; whoever
+// has no need of a release function makes none.
 type run func(ctx context.Context, c *caller, work func()) error
 
 // rival is a way to hand out slots.
 type rival struct {
 	name string
 	new  func(tenants int) run
-	// slow says that an operation takes hundreds of microseconds where many wait.
+	// slow says that an operation takes from 20 microseconds to milliseconds where many wait.
 	slow bool
 }
 
@@ -41,7 +43,7 @@ var (
 	fair      = rival{name: "fairslots", new: newFair}
 	oneQueue  = rival{name: "x/sync semaphore", new: newSemaphore}
 	twoQueues = rival{name: "two x/sync semaphores", new: newTwoSemaphores}
-	bareTwo   = rival{name: "two x/sync semaphores, no look-up", new: newBareTwoSemaphores}
+	bareTwo   = rival{name: "two x/sync semaphores, bare", new: newBareTwoSemaphores}
 	condvar   = rival{name: "condition variable, published rule", new: newPublished, slow: true}
 	apiserver = rival{name: "apiserver, a queue per tenant", new: newTenantQueues, slow: true}
 )
@@ -54,7 +56,7 @@ var rivals = []rival{
 	{name: "channel", new: newChannel},
 	{name: "failsafe-go bulkhead", new: newFailsafe},
 	{name: "failsafe-go adaptive limiter", new: newAdaptive},
-	{name: "apiserver, 64 queues, hand of 8", new: newShuffledQueues},
+	{name: "apiserver, 64 queues, hand of 8", new: newShuffledQueues, slow: true},
 	apiserver, condvar,
 }
 
@@ -62,7 +64,7 @@ func plan() *tenant.Tiers {
 	return must(tenant.NewTiers("std", tenant.Tier{Name: "std", Share: share}))
 }
 
-// pool is what the product's pools have in common.
+// pool is what the product's pools have in common, and the rivals that know tenants by their IDs.
 type pool interface {
 	Acquire(ctx context.Context, t tenant.Tenant) (release func(), err error)
 }
@@ -81,15 +83,18 @@ func through(p pool) run {
 
 const unbounded = 1 << 30
 
-func newFair(int) run {
+func newFair(int) run     { return newShared(plan()) }
+func newBulkhead(int) run { return newCapped(plan()) }
+
+func newShared(tiers *tenant.Tiers) run {
 	return through(must(fairslots.New(fairslots.Config{
-		Capacity: capacity, Tiers: plan(), MaxQueue: unbounded, MaxWaiting: unbounded, MaxWait: -1,
+		Capacity: capacity, Tiers: tiers, MaxQueue: unbounded, MaxWaiting: unbounded, MaxWait: -1,
 	})))
 }
 
-func newBulkhead(int) run {
+func newCapped(tiers *tenant.Tiers) run {
 	return through(must(bulkhead.New(bulkhead.Config{
-		Capacity: capacity, Tiers: plan(), MaxQueue: unbounded, MaxWaiting: unbounded, MaxWait: -1,
+		Capacity: capacity, Tiers: tiers, MaxQueue: unbounded, MaxWaiting: unbounded, MaxWait: -1,
 	})))
 }
 
@@ -107,31 +112,50 @@ func newSemaphore(int) run {
 	}
 }
 
-// newTwoSemaphores takes the tenant's semaphore before that of all, and finds it by the tenant's ID, as a service has to.
-func newTwoSemaphores(int) run {
-	all := semaphore.NewWeighted(capacity)
-	var mu sync.RWMutex
-	lanes := map[string]*semaphore.Weighted{}
-	laneOf := func(id string) *semaphore.Weighted {
-		mu.RLock()
-		lane := lanes[id]
-		mu.RUnlock()
-		if lane != nil {
-			return lane
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if lanes[id] == nil {
-			lanes[id] = semaphore.NewWeighted(share)
-		}
-		return lanes[id]
-	}
-	return func(ctx context.Context, c *caller, work func()) error {
-		return inBoth(ctx, laneOf(c.tenant.ID), all, work)
-	}
+// twoSemaphores is what a service would write to give tenants shares, with the signature of the product's pools: the
+// tenant's semaphore, found by the tenant's ID, is taken before that of all.
+type twoSemaphores struct {
+	all *semaphore.Weighted
+
+	mu    sync.RWMutex
+	lanes map[string]*semaphore.Weighted
 }
 
-// newBareTwoSemaphores is given the tenant's semaphore: the least that two semaphores can cost.
+func newTwoSemaphores(int) run {
+	return through(&twoSemaphores{all: semaphore.NewWeighted(capacity), lanes: map[string]*semaphore.Weighted{}})
+}
+
+func (s *twoSemaphores) Acquire(ctx context.Context, t tenant.Tenant) (release func(), err error) {
+	lane := s.lane(t.ID)
+	if err := lane.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	if err := s.all.Acquire(ctx, 1); err != nil {
+		lane.Release(1)
+		return nil, err
+	}
+	return func() {
+		s.all.Release(1)
+		lane.Release(1)
+	}, nil
+}
+
+func (s *twoSemaphores) lane(id string) *semaphore.Weighted {
+	s.mu.RLock()
+	lane := s.lanes[id]
+	s.mu.RUnlock()
+	if lane != nil {
+		return lane
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lanes[id] == nil {
+		s.lanes[id] = semaphore.NewWeighted(share)
+	}
+	return s.lanes[id]
+}
+
+// newBareTwoSemaphores is given the tenant's semaphore and calls both: the least that two semaphores can cost.
 func newBareTwoSemaphores(tenants int) run {
 	all := semaphore.NewWeighted(capacity)
 	lanes := make([]*semaphore.Weighted, tenants)
@@ -139,21 +163,18 @@ func newBareTwoSemaphores(tenants int) run {
 		lanes[i] = semaphore.NewWeighted(share)
 	}
 	return func(ctx context.Context, c *caller, work func()) error {
-		return inBoth(ctx, lanes[c.number], all, work)
+		lane := lanes[c.number]
+		if err := lane.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		defer lane.Release(1)
+		if err := all.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		defer all.Release(1)
+		work()
+		return nil
 	}
-}
-
-func inBoth(ctx context.Context, lane, all *semaphore.Weighted, work func()) error {
-	if err := lane.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer lane.Release(1)
-	if err := all.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer all.Release(1)
-	work()
-	return nil
 }
 
 func newChannel(int) run {
