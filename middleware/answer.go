@@ -65,7 +65,7 @@ func (g *Gate) describe(b *problem) {
 	case tenant.ReasonGlobal:
 		b.Detail = "The service is at its rate limit."
 	case tenant.ReasonShare:
-		b.Detail = "Too many requests of this tenant run or wait."
+		b.Detail = "Too many requests or streams of this tenant run or wait."
 	case tenant.ReasonClosing:
 		b.Type, b.Title, b.Status = typeCapacity, "Service closing", g.cfg.ClosingStatus
 		b.Detail = "The service is shutting down."

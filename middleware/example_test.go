@@ -228,7 +228,7 @@ func ExampleStream() {
 	}))
 	call(feed, "GET", "/events", "k1")
 	// Output:
-	// 429  {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota exceeded","status":429,"detail":"Too many requests of this tenant run or wait.","reason":"share","tier":"free","limit":"free","retry_after":1,"violated-policies":["free"]}
+	// 429  {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota exceeded","status":429,"detail":"Too many requests or streams of this tenant run or wait.","reason":"share","tier":"free","limit":"free","retry_after":1,"violated-policies":["free"]}
 	//
 	// 200  slots in use: 0, streams: 1
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
-var errNoRequest = errors.New("middleware: the context is of no request that a gate serves: mount one around the handler")
+var errNoRequest = errors.New("middleware: the context is of no request that a gate serves: mount one around the handler, or it is over")
 
 // Stream makes the request of ctx a stream: it gives its slots back, in every gate that it passed, and counts among the
 // tenant's streams instead, of which Tier.Streams may run at once. It is for a response that goes on for long and takes

@@ -99,13 +99,14 @@ func tenantTable(report *replay.Report) *table {
 
 // terms explain the columns of the tables.
 var terms = [][2]string{
+	{"load", "offered load: the work that the requests bring, as a part of what the slots can do in that time"},
 	{"use", "part of the slot time that was used, from the first arrival to the last end"},
 	{"refused", "turned away; then by reason, those that occurred: plan costs more than the plan ever allows, tenant its rate\n" +
 		"is spent, share it has too many waiting or waited too long at its own share, capacity the service is full"},
 	{"lost", "of those refused: how many would have been served with no other tenants there"},
 	{"p50 to max", "how long those served waited for a slot: half of them not longer than p50, 99 of 100 not longer than p99"},
 	{"worst", "the p99 of the tenant that has the highest one (of a tenant with few requests, its longest wait)"},
-	{"middle", "the p99 of the tenant in the middle: half of all tenants have a lower one"},
+	{"middle", "the p99 of the tenant in the middle: of those of whom anything was served, half have a higher one"},
 	{"idle", "slot-seconds that nobody used while somebody waited"},
 	{"alone p99", "what the tenant's p99 would be with no other tenants there, on the slots that the policy lets it hold"},
 	{"suffered", "the mean wait that the other tenants caused; negative where they took some of a tenant's own crowd away"},

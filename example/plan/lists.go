@@ -21,7 +21,7 @@ const (
 )
 
 // parsePairs parses "name=value,name=value", each name once.
-func parsePairs[V cmp.Ordered](text string, parse func(string) (V, error)) (map[string]V, error) {
+func parsePairs[V cmp.Ordered](text, like string, parse func(string) (V, error)) (map[string]V, error) {
 	pairs := map[string]V{}
 	for pair := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
@@ -29,7 +29,7 @@ func parsePairs[V cmp.Ordered](text string, parse func(string) (V, error)) (map[
 		var zero V
 		switch {
 		case !ok || err != nil:
-			return nil, fmt.Errorf("%q, want a name, = and a value", pair)
+			return nil, fmt.Errorf("%q, want a name, = and a value such as %s", pair, like)
 		case v < zero:
 			return nil, fmt.Errorf("%q is negative", pair)
 		}
@@ -41,10 +41,10 @@ func parsePairs[V cmp.Ordered](text string, parse func(string) (V, error)) (map[
 	return pairs, nil
 }
 
-func parseCosts(text string) (quota.Costs, error) { return parsePairs(text, strconv.Atoi) }
+func parseCosts(text string) (quota.Costs, error) { return parsePairs(text, "5", strconv.Atoi) }
 
 func parseDurations(text string) (map[string]time.Duration, error) {
-	return parsePairs(text, time.ParseDuration)
+	return parsePairs(text, "80ms", time.ParseDuration)
 }
 
 func parsePolicies(text string) (policies []replay.Policy, err error) {

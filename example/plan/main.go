@@ -53,6 +53,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // plan replays the trace and only then, when nothing can fault it any more, writes the page and the text.
 func plan(ctx context.Context, opts *options, stdin io.Reader, stdout, stderr io.Writer) error {
+	if opts.html != "" {
+		if err := checkTarget(opts.html, opts.trace); err != nil {
+			return err
+		}
+	}
 	bar := newProgress(stderr)
 	defer bar.clear()
 	trace, err := openTrace(ctx, opts, stdin, bar)

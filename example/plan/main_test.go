@@ -124,6 +124,45 @@ func TestPlan_PageThatCannotBeWrittenReportsNothing(t *testing.T) {
 }
 
 // wantFiles wants nothing in the folder but perhaps one page: no temporary files.
+// A page takes the place of a page, of nothing that it may have been pointed at by mistake.
+func TestPlan_PageReplacesNoOtherFile(t *testing.T) {
+	folder := t.TempDir()
+	trace := filepath.Join(folder, "trace.csv")
+	rows := []byte("offset_s,tenant\n0,a\n")
+	if err := os.WriteFile(trace, rows, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(folder, "link.html")
+	if err := os.Symlink(trace, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []string{trace, link, os.DevNull} {
+		if got := runPlan(t, "", "-html", page, trace); got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "-html: ") {
+			t.Errorf("-html %s: exit code %d, %q, %q, want 1 and what is wrong with the page", page, got.code, got.stdout, got.stderr)
+		}
+		if now, err := os.ReadFile(trace); err != nil || !bytes.Equal(now, rows) {
+			t.Fatalf("-html %s: the trace is now %q (%v)", page, now, err)
+		}
+	}
+	page := filepath.Join(folder, "page.html")
+	if err := os.WriteFile(page, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(folder, "to.html")
+	if err := os.Symlink(page, to); err != nil {
+		t.Fatal(err)
+	}
+	if got := runPlan(t, "", "-html", to, trace); got.code != 0 {
+		t.Fatalf("exit code %d: %s", got.code, got.stderr)
+	}
+	if target, err := os.Readlink(to); err != nil || target != page {
+		t.Errorf("the link to the page names %q (%v)", target, err)
+	}
+	if now, err := os.ReadFile(page); err != nil || !bytes.Contains(now, []byte("<html")) {
+		t.Errorf("what the link names is no page: %v", err)
+	}
+}
+
 func wantFiles(t *testing.T, folder string, page bool) {
 	t.Helper()
 	files, err := os.ReadDir(folder)

@@ -25,7 +25,7 @@ type outcome struct {
 	shown bool
 	// reports are by policy, in the order of the options; each lists only the worst tenants.
 	reports []*replay.Report
-	// middle is, for each of them, the p99 of the tenant in the middle: half of all have a lower one.
+	// middle is, for each of them, the p99 of the tenant in the middle of those served.
 	middle []time.Duration
 	// contests are fairslots against each other policy.
 	contests []contest
@@ -94,7 +94,7 @@ func compare(ctx context.Context, opts *options, t *trace, of *outcome, bar *pro
 	for i, policy := range opts.policies {
 		feeds[i] = make(chan []replay.Request, ahead)
 		all.Go(func() {
-			report, err := replayAll(opts.config(of.table, policy), feeds[i])
+			report, err := replayAll(ctx, opts.config(of.table, policy), feeds[i])
 			if err != nil {
 				fail(err)
 			}
@@ -133,16 +133,19 @@ func feed(ctx context.Context, t *trace, speed float64, feeds []chan []replay.Re
 	return ctx.Err()
 }
 
-// replayAll replays all that comes out of feed, after an error nothing more of it.
-func replayAll(cfg replay.Config, feed <-chan []replay.Request) (*replay.Report, error) {
+// replayAll replays all that comes out of feed; after an error, or once ctx is done, nothing more of it.
+func replayAll(ctx context.Context, cfg replay.Config, feed <-chan []replay.Request) (*replay.Report, error) {
 	run, err := replay.New(cfg)
+	if err == nil {
+		defer run.Close()
+	}
 	for requests := range feed {
-		for i := 0; i < len(requests) && err == nil; i++ {
+		for i := 0; i < len(requests) && err == nil && ctx.Err() == nil; i++ {
 			err = run.Add(requests[i])
 		}
 	}
-	if run == nil {
+	if err != nil || ctx.Err() != nil {
 		return nil, err
 	}
-	return run.Finish(), err
+	return run.Finish(), nil
 }

@@ -54,7 +54,7 @@ func (r *result) about() []string {
 		lines = append(lines, "All offsets are whole seconds: the requests of each second are spread evenly over it "+
 			"(-spread=false: they come at once).")
 	}
-	return append(lines, fmt.Sprintf("Waiting: at most %d requests of a tenant and %d of all, for at most %s.",
+	return append(lines, fmt.Sprintf("Waiting: at most %d requests of a tenant and %d of all, %s.",
 		o.maxQueue, o.maxWaiting, bound(o.maxWait)))
 }
 
@@ -89,9 +89,9 @@ func (of *outcome) verdicts() (all []verdict) {
 
 func bound(d time.Duration) string {
 	if d == 0 {
-		return "however long"
+		return "for however long"
 	}
-	return d.String()
+	return "for at most " + d.String()
 }
 
 // round leaves out what is too small to matter beside the rest.

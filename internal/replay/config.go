@@ -102,14 +102,16 @@ func (c *Config) newPool() (pool, error) {
 	return &corePool{core: slots.New(core), waiting: map[*slots.Request]*job{}, one: c.Policy == Shared}, nil
 }
 
-// limit is how many slots a tenant of the tier may hold that is alone.
-func (c *Config) limit(t tenant.Tier) int {
+// alone are the bounds for a tenant of the tier that has the service to itself.
+func (c *Config) alone(t tenant.Tier) bounds {
+	b := bounds{
+		slots: c.Capacity, queue: min(c.MaxQueue, c.MaxWaiting), wait: int64(c.MaxWait), predicts: c.Policy != Published,
+	}
 	switch {
 	case c.Policy == Cap:
-		return min(t.Share, c.Capacity)
+		b.slots = min(t.Share, c.Capacity)
 	case c.Policy == FairSlots && t.Ceiling > 0:
-		return min(t.Ceiling, c.Capacity)
-	default:
-		return c.Capacity
+		b.slots = min(t.Ceiling, c.Capacity)
 	}
+	return b
 }

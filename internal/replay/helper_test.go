@@ -76,10 +76,11 @@ func drawConfig(t *rapid.T) replay.Config {
 		t.Fatal(err)
 	}
 	return replay.Config{
-		Policy:   rapid.SampledFrom(replay.Policies()).Draw(t, "policy"),
-		Capacity: rapid.IntRange(1, 6).Draw(t, "capacity"),
-		Tiers:    tiers,
-		MaxQueue: rapid.SampledFrom([]int{0, 3, -1}).Draw(t, "maxQueue"),
-		MaxWait:  rapid.SampledFrom([]time.Duration{0, 50 * ms, -1}).Draw(t, "maxWait"),
+		Policy:     rapid.SampledFrom(replay.Policies()).Draw(t, "policy"),
+		Capacity:   rapid.IntRange(1, 6).Draw(t, "capacity"),
+		Tiers:      tiers,
+		MaxQueue:   rapid.SampledFrom([]int{0, 3, -1}).Draw(t, "maxQueue"),
+		MaxWaiting: rapid.SampledFrom([]int{0, 2, -1}).Draw(t, "maxWaiting"),
+		MaxWait:    rapid.SampledFrom([]time.Duration{0, 50 * ms, -1}).Draw(t, "maxWait"),
 	}
 }

@@ -34,7 +34,7 @@ type Run struct {
 	width      int64
 }
 
-// New returns a run that has seen nothing yet. The error names every wrong setting. [Run.Finish] ends it.
+// New returns a run that has seen nothing yet. The error names every wrong setting. [Run.Finish] or [Run.Close] ends it.
 func New(cfg Config) (*Run, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -103,8 +103,7 @@ func (r *Run) judge(j *job, q *Request) (allowed bool) {
 	r.file(j, q.Tenant, d.Tier)
 	j.alone = -1
 	if d.Allowed || d.Reason == tenant.ReasonGlobal {
-		limit := r.cfg.limit(r.cfg.Tiers.Named(d.Tier))
-		wait, ok := j.of.alones.arrive(r.now, j.held, limit, r.cfg.MaxQueue, int64(r.cfg.MaxWait))
+		wait, ok := j.of.alones.arrive(r.now, j.held, r.cfg.alone(r.cfg.Tiers.Named(d.Tier)))
 		if ok {
 			j.alone = wait
 		}
@@ -250,9 +249,12 @@ func (r *Run) newJob(q *Request) *job {
 
 func (r *Run) recycle(j *job) { r.free = append(r.free, j) }
 
+// Close lets go of a run that is not to be finished.
+func (r *Run) Close() { r.limiter.Close() }
+
 // Finish lets what runs and waits come to its end, and returns the report.
 func (r *Run) Finish() *Report {
-	defer r.limiter.Close()
+	defer r.Close()
 	for len(r.running) > 0 || r.waiting > 0 {
 		at := r.pool.next()
 		if len(r.running) > 0 {

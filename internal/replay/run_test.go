@@ -250,7 +250,6 @@ func TestRun_AloneIsTogetherForOneTenant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		trace := drawTrace(t, 1)
 		cfg := drawConfig(t)
-		cfg.MaxWait = -1 // a pool predicts waits, where the replay knows them
 		r := mustRun(t, cfg, trace)
 		if g := r.All; g.Suffered != 0 || g.Lost != 0 || g.Wait != g.Alone {
 			t.Fatalf("suffered %v, lost %d, waited %+v, alone %+v", g.Suffered, g.Lost, g.Wait, g.Alone)

@@ -37,7 +37,7 @@ func (c *Core) newLane(t *tenant.Tenant) *lane {
 		number, c.spare = c.spare[n-1], c.spare[:n-1]
 	}
 	c.births++
-	l := &lane{number: number, id: t.ID, asserted: t.Assertion(), tag: math.Inf(-1), hold: average{mean: -1}, born: c.births, idleSince: c.now}
+	l := &lane{number: number, id: t.ID, asserted: t.Assertion(), tag: math.Inf(-1), born: c.births, idleSince: c.now}
 	c.adopt(l)
 	c.lanes[t.ID] = l
 	c.peak = max(c.peak, len(c.lanes))
@@ -71,7 +71,7 @@ func (c *Core) bound(l *lane) {
 // begin makes the lane active before a request of it enters. An idle tenant has lived down a part of its past.
 func (c *Core) begin(l *lane) {
 	if !l.active {
-		left := max(1-float64(c.now-l.idleSince)*(1.0/forgetAfter), 0)
+		left := max(1-float64(c.now-l.idleSince)*(1.0/ForgetAfter), 0)
 		l.tag = min(l.tag, c.virtual+ahead*left)
 		c.unpark(l)
 		l.active = true
@@ -122,7 +122,7 @@ func (c *Core) leastTag() float64 {
 
 // forget drops at most n of the lanes that have been idle for long enough.
 func (c *Core) forget(n int) {
-	for l := c.idle.first(); l != nil && n > 0 && l.parked+forgetAfter <= c.now; l = c.idle.first() {
+	for l := c.idle.first(); l != nil && n > 0 && l.parked+ForgetAfter <= c.now; l = c.idle.first() {
 		c.idle.remove(&l.idle)
 		delete(c.lanes, l.id)
 		c.spare = append(c.spare, l.number)

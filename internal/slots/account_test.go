@@ -128,8 +128,8 @@ func TestCore_ForgetsManyTenantsAPartAtATime(t *testing.T) {
 	}
 	ticks := 0
 	for at := c.Next(); at != Never; at = c.Next() {
-		if at != forgetAfter {
-			t.Fatalf("the next tick is due at %d, want %d", at, int64(forgetAfter))
+		if at != ForgetAfter {
+			t.Fatalf("the next tick is due at %d, want %d", at, int64(ForgetAfter))
 		}
 		before := len(c.lanes)
 		c.Tick(at)
@@ -175,14 +175,14 @@ func TestCore_ForgettingMostTenantsKeepsTheTurnsOfTheOthers(t *testing.T) {
 		t.Errorf("%d numbers are spare, of a peak of %d tenants", len(c.spare), c.peak)
 	}
 	for i := range 20 {
-		wait(forgetAfter, fmt.Sprint("after", i))
+		wait(ForgetAfter, fmt.Sprint("after", i))
 		if err := checkSums(c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	next := &holder
 	for i, want := range waiting {
-		c.Leave(forgetAfter, next)
+		c.Leave(ForgetAfter, next)
 		c.Decided(func(r *Request) { next = r })
 		if next != want {
 			t.Fatalf("the turn after %d others is not that of who waits longest", i)
@@ -207,11 +207,11 @@ func TestAverage_LowIsWhatMostValuesExceed(t *testing.T) {
 		{"values that vary more than their mean", slices.Repeat([]float64{1, 1, 1, 1000}, 40), 0, 0},
 		{"values that have become smaller", slices.Concat([]float64{900, 900, 900}, slices.Repeat([]float64{10}, 40)), 10, 2},
 	} {
-		a := average{mean: -1}
+		a := Average{}
 		for _, v := range tt.values {
-			a.add(v, tenantWeight)
+			a.Add(v, TenantWeight)
 		}
-		if got := a.low(); math.Abs(got-tt.want) > tt.within {
+		if got := a.Low(); math.Abs(got-tt.want) > tt.within {
 			t.Errorf("%s: low is %.1f, want %.1f within %.1f", tt.name, got, tt.want, tt.within)
 		}
 	}

@@ -15,11 +15,8 @@ const (
 	fullCredit = second / 10
 	// ahead is how far a tenant's own past may put it ahead of the virtual clock.
 	ahead = second
-	// forgetAfter is how long an idle tenant is remembered, and how long it takes to live its past down.
-	forgetAfter = 10 * second
-	// tenantWeight and poolWeight are what the newest holding time counts in the averages.
-	tenantWeight = 0.2
-	poolWeight   = 0.05
+	// ForgetAfter is how long an idle tenant is remembered, and how long it takes to live its past down.
+	ForgetAfter = 10 * second
 )
 
 // Never is a time that does not come.
@@ -59,7 +56,7 @@ type Core struct {
 	idle  list[lane]      // longest idle first
 
 	virtual      float64 // the largest tag that was granted
-	hold         average // holding times of all tenants, in nanoseconds
+	hold         Average // holding times of all tenants, in nanoseconds
 	activeShares int     // of the lanes that hold or wait
 	grants       uint64
 	passes       uint64
@@ -75,7 +72,6 @@ func New(cfg Config) *Core {
 		maxQueue: cfg.MaxQueue, maxWaiting: cfg.MaxWaiting,
 		maxWait: min(cfg.MaxWait, math.MaxInt64/2), // so that the end of a wait does not overflow
 		lanes:   map[string]*lane{},
-		hold:    average{mean: -1},
 	}
 	return c
 }
@@ -250,7 +246,7 @@ func (c *Core) Next() int64 {
 		at = c.queue.head.elem.arrived + c.maxWait
 	}
 	if c.idle.head != nil && !c.closing {
-		at = min(at, c.idle.head.elem.parked+forgetAfter)
+		at = min(at, c.idle.head.elem.parked+ForgetAfter)
 	}
 	return at
 }

@@ -121,7 +121,7 @@ func (c *comparison) compare(s step) error {
 	}
 	for _, known := range c.model.tenants {
 		if !known.active && known.streams == 0 && !c.model.closing {
-			due = min(due, known.parked+forgetAfter)
+			due = min(due, known.parked+ForgetAfter)
 		}
 	}
 	if at := c.core.Next(); at != due {

@@ -124,7 +124,7 @@ var forgets = []propertyFault{
 	{"forgets who streams", []int{8}, Fair, fault{tick: func(c *Core, now int64) {
 		c.Tick(now)
 		for id, l := range c.lanes {
-			if !l.active && l.streams > 0 && l.idleSince+forgetAfter <= c.now {
+			if !l.active && l.streams > 0 && l.idleSince+ForgetAfter <= c.now {
 				delete(c.lanes, id)
 			}
 		}

@@ -58,12 +58,12 @@ func (c *Core) grantTo(l *lane, r *Request) {
 
 // expected is how long a request of l will probably hold its slots, in nanoseconds.
 func (c *Core) expected(l *lane) float64 {
-	return max(c.holds(l).mean, 0)
+	return c.holds(l).mean
 }
 
 // holds are the holding times by which the core judges l.
-func (c *Core) holds(l *lane) *average {
-	if l.hold.mean < 0 {
+func (c *Core) holds(l *lane) *Average {
+	if !l.hold.known {
 		return &c.hold
 	}
 	return &l.hold
@@ -76,28 +76,9 @@ func (c *Core) settle(l *lane, r *Request) {
 	c.floor(l)
 	l.tag = min(l.tag+(held*float64(r.slots)*l.perShare-r.charged), c.virtual+ahead)
 	c.floor(l)
-	l.hold.add(held, tenantWeight)
-	c.hold.add(held, poolWeight)
+	l.hold.Add(held, TenantWeight)
+	c.hold.Add(held, PoolWeight)
 }
-
-// average is a moving average and the mean deviation from it, as TCP has them of round trips (Jacobson, Congestion
-// Avoidance and Control, 1988). A negative mean stands for no value yet.
-type average struct{ mean, deviation float64 }
-
-func (a *average) add(value, weight float64) {
-	if a.mean < 0 {
-		a.mean, a.deviation = value, value/2
-		return
-	}
-	a.deviation += weight * (math.Abs(value-a.mean) - a.deviation)
-	if a.deviation < 1 {
-		a.deviation = 0 // arithmetic with ever smaller values is slow
-	}
-	a.mean += weight * (value - a.mean)
-}
-
-// low is what most values exceed, 0 where there are none.
-func (a *average) low() float64 { return max(a.mean-a.deviation, 0) }
 
 // makeRoom makes the total queue hold one more waiter of lane l, by pushing out another where that is just, or says
 // why r, of that lane, must not wait.
@@ -141,12 +122,12 @@ func (c *Core) sortLongest() {
 // reason to refuse that the tenant may have to wait for others, only that it does for itself: the waiters before r have
 // to be served, each for as long as most of the tenant's requests held at least, on all slots that it might get.
 func (c *Core) tooLong(l *lane, r *Request) bool {
-	wait := math.Floor(float64(l.wanted)/c.hoped(l)) * c.holds(l).low()
+	outlasts := func(limit int64) bool { return c.holds(l).Outlasts(l.wanted, c.hoped(l), float64(limit)) }
 	if r.Deadline != 0 && (c.maxWait == 0 || r.Deadline-c.now <= c.maxWait) {
-		r.Late = wait > float64(r.Deadline-c.now)
+		r.Late = outlasts(r.Deadline - c.now)
 		return r.Late
 	}
-	return c.maxWait > 0 && wait > float64(c.maxWait)
+	return c.maxWait > 0 && outlasts(c.maxWait)
 }
 
 // hoped is how many slots the lane can get at most as things are: all that it may hold where no other lane waits that

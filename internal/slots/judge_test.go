@@ -137,9 +137,9 @@ func (o *observer) remembersWhomItMust(s step) error {
 		remembered := o.core.lanes[id] != nil
 		idle := !p.busy() && p.streams == 0
 		switch {
-		case !remembered && (!idle || o.now-p.since < forgetAfter):
+		case !remembered && (!idle || o.now-p.since < ForgetAfter):
 			return violated(8, "%s is forgotten, with %d in use, %d streams, idle for %d ns", id, p.holds, p.streams, o.now-p.since)
-		case remembered && s.op == tick && idle && o.now-p.touched >= forgetAfter:
+		case remembered && s.op == tick && idle && o.now-p.touched >= ForgetAfter:
 			return violated(8, "%s is remembered, idle for %d ns", id, o.now-p.touched)
 		case !remembered:
 			delete(o.parties, id)

@@ -17,7 +17,7 @@ type lane struct {
 
 	// The fair rule's account.
 	tag      float64 // service received, in slot-nanoseconds per share, on the core's virtual clock
-	hold     average // holding times, in nanoseconds
+	hold     Average // holding times, in nanoseconds
 	perShare float64 // 1/share
 	share    int     // as configured, also above the capacity
 	grant    uint64  // number of the last grant; 0: none

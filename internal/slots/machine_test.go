@@ -248,7 +248,7 @@ func (m *machine) run(t *rapid.T) {
 	for len(m.live) > 0 && m.err == nil {
 		m.make(step{op: leave, r: m.live[0]})
 	}
-	m.now += forgetAfter + 20*ms // more than the clock may have stepped back
+	m.now += ForgetAfter + 20*ms // more than the clock may have stepped back
 	m.make(step{op: tick})
 	m.check(t)
 }

@@ -33,11 +33,11 @@ func (m *model) need(r *modelRequest) int { return min(r.width, m.limit(r.of)) }
 func (m *model) mayRun(r *modelRequest) bool { return r.of.inUse+m.need(r) <= m.limit(r.of) }
 
 func (m *model) expected(t *modelTenant) float64 {
-	return max(m.holds(t).mean, 0)
+	return m.holds(t).mean
 }
 
-func (m *model) holds(t *modelTenant) *average {
-	if t.hold.mean < 0 {
+func (m *model) holds(t *modelTenant) *Average {
+	if !t.hold.known {
 		return &m.hold
 	}
 	return &t.hold
@@ -71,7 +71,7 @@ func (m *model) wait(r *modelRequest) float64 {
 			slots = max(m.sure(t), float64(t.inUse))
 		}
 	}
-	return math.Floor(float64(m.wanted(t))/slots) * m.holds(t).low()
+	return math.Floor(float64(m.wanted(t))/slots) * m.holds(t).Low()
 }
 
 // backlog is how long t's queue and one request more will take.

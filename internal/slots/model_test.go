@@ -17,7 +17,7 @@ type model struct {
 
 	now     int64
 	virtual float64
-	hold    average
+	hold    Average
 	grants  uint64
 	passes  int
 	closing bool
@@ -32,7 +32,7 @@ type modelTenant struct {
 	inUse     int
 	streams   int
 	tag       float64
-	hold      average
+	hold      Average
 	grant     uint64
 	idleSince int64
 	parked    int64
@@ -59,7 +59,7 @@ type modelRequest struct {
 func newModel(cfg Config) *model {
 	return &model{
 		rule: cfg.Rule, tiers: cfg.Tiers, capacity: cfg.Capacity,
-		maxQueue: cfg.MaxQueue, maxWaiting: cfg.MaxWaiting, maxWait: cfg.MaxWait, hold: average{mean: -1},
+		maxQueue: cfg.MaxQueue, maxWaiting: cfg.MaxWaiting, maxWait: cfg.MaxWait,
 	}
 }
 
@@ -110,7 +110,7 @@ func (m *model) retune(id string) {
 // forget drops the tenants that the core forgot, if it may.
 func (m *model) forget(remembered func(id string) bool) {
 	m.tenants = slices.DeleteFunc(m.tenants, func(t *modelTenant) bool {
-		return !t.active && t.streams == 0 && m.now-t.parked >= forgetAfter && !remembered(t.id)
+		return !t.active && t.streams == 0 && m.now-t.parked >= ForgetAfter && !remembered(t.id)
 	})
 }
 
@@ -124,7 +124,7 @@ func (m *model) tenant(t tenant.Tenant) *modelTenant {
 			return known
 		}
 	}
-	fresh := &modelTenant{id: t.ID, asserted: t.Assertion(), tag: -1e300, hold: average{mean: -1}, idleSince: m.now, parked: m.now}
+	fresh := &modelTenant{id: t.ID, asserted: t.Assertion(), tag: -1e300, idleSince: m.now, parked: m.now}
 	m.tenants = append(m.tenants, fresh)
 	return fresh
 }
@@ -142,7 +142,7 @@ func (m *model) leastTag() float64 {
 
 func (m *model) begin(t *modelTenant) {
 	if !t.active {
-		left := max(1-float64(m.now-t.idleSince)*(1.0/forgetAfter), 0)
+		left := max(1-float64(m.now-t.idleSince)*(1.0/ForgetAfter), 0)
 		t.tag = min(t.tag, m.virtual+ahead*left)
 		t.active = true
 	}
@@ -254,8 +254,8 @@ func (m *model) leave(r *modelRequest, as State) {
 		t.tag = min(t.tag+(held*float64(r.slots)*(1/float64(m.tier(t).Share))-r.charged), m.virtual+ahead)
 		t.tag = max(t.tag, m.leastTag())
 		t.inUse -= r.slots
-		t.hold.add(held, tenantWeight)
-		m.hold.add(held, poolWeight)
+		t.hold.Add(held, TenantWeight)
+		m.hold.Add(held, PoolWeight)
 	}
 	if r.state = as; as == Refused {
 		r.reason, r.late, r.retryAfter = m.overdue(r), true, m.backlog(t)

@@ -106,7 +106,7 @@ func (o *observer) begins(p *party) error {
 		}
 		return violated(property, "%s begins %.0f ns behind the virtual clock", p.id, o.virtual-tag)
 	}
-	left := max(1-float64(o.now-p.idle)/forgetAfter, 0)
+	left := max(1-float64(o.now-p.idle)/ForgetAfter, 0)
 	if tag := p.tags[0].least; p.holds == 0 && tag > o.core.virtual+ahead*left+rounding {
 		return violated(5, "%s, idle for %d ns, is still %.0f ns ahead", p.id, o.now-p.idle, tag-o.core.virtual)
 	}
