@@ -10,7 +10,7 @@ import (
 
 // Config configures a [Bulkhead].
 type Config struct {
-	// Capacity is how many requests may run at once, 1 or more.
+	// Capacity is how many requests may run at once, 1 to 1,000,000,000.
 	Capacity int
 	// Tiers is required. Share is the most a tenant may hold, Streams what runs beside; Ceiling is ignored.
 	Tiers *tenant.Tiers
@@ -49,8 +49,8 @@ func New(cfg Config) (*Bulkhead, error) {
 //     its share, tenant.ReasonCapacity where the others were in its way, tenant.ReasonClosing. RetryAfter estimates how
 //     long the tenant's queue takes. Where ctx's deadline was what bounded the wait, it also matches
 //     context.DeadlineExceeded. A request that would wait for too long is refused at once: when the tenant's requests
-//     before it, each held for as long as they were on average, would on all slots that the tenant may hope for outlast
-//     ctx's deadline or Config.MaxWait;
+//     before it, each held for as long as most of them are at least, would on all slots that the tenant may hope for
+//     outlast ctx's deadline or Config.MaxWait;
 //   - ctx.Err() where ctx was cancelled;
 //   - [tenant.ErrInvalidID].
 //
@@ -59,11 +59,11 @@ func (b *Bulkhead) Acquire(ctx context.Context, t tenant.Tenant) (release func()
 	return b.pool.Acquire(ctx, &t, 1)
 }
 
-// AcquireN is Acquire of n slots, all at once, for work that takes as much as n requests; n is 1 or more. Where n is more
-// than the tenant may ever hold, it takes as many as that.
+// AcquireN is Acquire of n slots, all at once, for work that takes as much as n requests; n below 1 is an error. Where n is
+// more than the tenant may ever hold, it takes as many as that.
 //
 // Slots that come free are kept for a wide request whose turn it is until there are enough of them, so that narrow ones
-// do not overtake it for ever: fewer than n slots are idle for that.
+// do not overtake it for ever: fewer than n slots are idle for that, until those who hold the others release them.
 func (b *Bulkhead) AcquireN(ctx context.Context, t tenant.Tenant, n int) (release func(), err error) {
 	return b.pool.Acquire(ctx, &t, n)
 }

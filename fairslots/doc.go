@@ -19,8 +19,8 @@
 //   - First come first served within a tenant.
 //   - In use is never above the capacity nor a tenant's above its ceiling, but while what was held before a change
 //     drains.
-//   - The wait of a tenant below its share depends on the shares and the number of tenants, never on the length of
-//     anybody's queue.
+//   - The wait of a tenant below its share depends on the shares, the number of tenants and how long requests hold their
+//     slots, never on the length of anybody's queue.
 //   - Under lasting floods slot time divides as the shares do, also with more tenants than slots.
 //   - Whatever ends a request (cancellation, deadline, panic, a second release, Resize, Close), its slot is free again
 //     and no waiter is lost.

@@ -87,7 +87,7 @@ func (c *Core) rest(l *lane) {
 	if !l.active || l.inUse > 0 || l.queue.len > 0 {
 		return
 	}
-	l.active, l.idleSince = false, c.now
+	l.active = false
 	c.activeShares -= l.share
 	c.park(l)
 }
@@ -128,7 +128,7 @@ func (c *Core) forget(n int) {
 		c.spare = append(c.spare, l.number)
 		n--
 	}
-	if c.peak > 1024 && len(c.lanes) < c.peak/4 {
+	if c.peak > 1024 && len(c.lanes) < c.peak/16 {
 		c.shrink()
 	}
 }
@@ -137,12 +137,15 @@ func (c *Core) forget(n int) {
 func (c *Core) shrink() {
 	c.lanes = maps.Collect(maps.All(c.lanes))
 	c.peak, c.spare = len(c.lanes), nil
+	for i := range c.heaps {
+		c.heaps[i].clear()
+	}
 	number := int32(0)
 	for _, l := range c.lanes {
 		l.number = number
 		number++
+		c.update(l)
 	}
-	c.rebuild()
 }
 
 // update follows a change of the lane's use, queue or tier.
@@ -228,6 +231,7 @@ func (c *Core) enqueue(l *lane, r *Request) {
 // unqueue takes r out of the queue. An update of the lane has to follow.
 func (c *Core) unqueue(r *Request) {
 	l := r.lane
+	l.idleSince = c.now
 	if c.rule == Hard {
 		if l.unpassed == &r.inLane {
 			l.unpassed = r.inLane.next

@@ -19,8 +19,8 @@ func (p *Pool) Acquire(ctx context.Context, t *tenant.Tenant, n int) (release fu
 	if err := ctx.Err(); err != nil {
 		return nil, p.tooLate(*t, n, err)
 	}
-	deadline := p.deadline(ctx)
 	now := p.now()
+	deadline := deadlineOf(ctx, now)
 	p.mu.Lock()
 	r := p.requestLocked()
 	r.Width, r.Deadline = n, deadline
@@ -37,13 +37,14 @@ func (p *Pool) Acquire(ctx context.Context, t *tenant.Tenant, n int) (release fu
 	}
 }
 
-// deadline is ctx's, in the core's time; 0: it has none.
-func (p *Pool) deadline(ctx context.Context) int64 {
+// deadlineOf is ctx's deadline, in the core's time; 0: it has none. It is measured from now: one that was made without a
+// monotonic reading would else be off by all that the wall clock was set since the pool was made.
+func deadlineOf(ctx context.Context, now int64) int64 {
 	at, ok := ctx.Deadline()
 	if !ok {
 		return 0
 	}
-	return max(int64(at.Sub(p.start)), 1)
+	return max(now+min(int64(time.Until(at)), Never-now), 1)
 }
 
 // wait waits until r is decided about or ctx ends, whichever is first.

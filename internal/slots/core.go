@@ -55,7 +55,7 @@ type Core struct {
 	queue list[Request]   // all waiters, oldest first
 	idle  list[lane]      // longest idle first
 
-	virtual      float64 // the largest tag that was granted
+	virtual      float64 // the largest tag that was granted, or later: see creep
 	hold         Average // holding times of all tenants, in nanoseconds
 	activeShares int     // of the lanes that hold or wait
 	grants       uint64

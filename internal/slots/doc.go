@@ -16,7 +16,9 @@
 //
 // "Service" is start-time fair queuing (Goyal, Vin, Cheng: Start-time Fair Queuing, SIGCOMM 1996) with the weights as
 // shares. Each tenant has a tag: the slot-seconds it has received, divided by its share. The virtual clock is the
-// largest tag that was granted; it never goes back.
+// largest tag that was granted; it never goes back. At a grant to a tenant behind it, it goes on at a quarter of the pace
+// at which the tags of all active tenants grow together, or a stream of ever new tenants, each with its credit, would
+// stop it, and starve whoever waits at it.
 //
 //   - A grant adds the time the request is expected to hold its slot: the tenant's average, the pool's for a tenant
 //     without history. The release corrects that by what was really held. Charging in advance is what makes the slots
@@ -35,25 +37,32 @@
 //
 // # The bound
 //
-// A tenant below its share waits for the tenants below theirs with smaller tags only. Each of them can use at most its
-// lead, credit and correction, times its share before its tag passes; the sum, divided by the capacity, bounds the wait
-// by the shares and the number of tenants, whatever the queues hold.
+// A tenant below its share waits until somebody releases a slot, for no grant is taken back, and for the tenants below
+// theirs with smaller tags. Each of these can use at most its lead, credit and correction, times its share, and what its
+// last grant holds beyond that, before its tag passes; the sum, divided by the capacity, bounds the wait by the shares,
+// the number of tenants and how long requests hold, whatever the queues hold. A wide request adds what follows.
 //
 // # Wide requests
 //
 // A request may ask for several slots, all at once, and is charged for each. Where it is first in the order, slots that
 // come free are kept for it, so fewer than it asks for are idle at a time; a narrow request that comes before it in the
-// order still goes first. That is no starvation either way: the wide one's tenant gets nothing else meanwhile, so that
-// its place in the order only gets better, and the others wait no longer than until as many slots were released. A
-// request that is wider than all that its tenant may hold gets that.
+// order still goes first. Between tenants at or above their shares the narrower request goes first, whatever they exceed
+// them by: nobody is sure of slots there, and those kept would be idle for as long as the others take turns with what
+// they are sure of.
+//
+// That is no starvation either way: the wide one's tenant gets nothing else meanwhile, so that it falls below its share as
+// what it holds ends, and from then on its place in the order only gets better; and the others wait no longer than until
+// as many slots were released. That can be long: beside a request that holds its slot for a minute, a wide one for the
+// whole capacity keeps all others idle for that minute, or until it is refused. A request that is wider than all that its
+// tenant may hold gets that.
 //
 // # Refusals
 //
 // Where a queue is full, or a request would probably wait for longer than it may, it is refused at once. That
 // prediction counts the tenant's own waiters only: so many turns on the slots that the tenant may have, each as long as
-// most of its requests held at least. These are all where nobody else waits, else those that it holds or is sure of. Who
-// comes before so many wait as there are such slots is never refused by it. Where the total queue is full, the newest
-// waiter of the longest queue for its share makes room, unless that would be the one who comes.
+// most of its requests held at least. These are all where nobody else waits, else those that it holds, or its part of the
+// capacity if that is more. Who comes before so many wait as there are such slots is never refused by it. Where the total
+// queue is full, the newest waiter of the longest queue for its share makes room, unless that would be the one who comes.
 //
 // # The hard rule
 //
@@ -64,7 +73,7 @@
 //
 // Waiters are in linked lists through themselves; tenants with a waiter that may run are in a heap that knows their
 // places. An operation costs the logarithm of the number of such tenants. Resize, a tier that is defined anew and Stats
-// look at all of them. So does, rarely, forgetting, for the map of tenants is made anew when three quarters of it are
-// gone; and a total queue that fills up, which puts its tenants in order of their queues and keeps them so until it is
+// look at all of them. So does, rarely, forgetting, for the map of tenants is made anew when fifteen of sixteen parts of it
+// are gone; and a total queue that fills up, which puts its tenants in order of their queues and keeps them so until it is
 // half empty. A tenant that neither holds nor waits nor streams is forgotten after ten seconds.
 package slots

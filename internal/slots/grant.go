@@ -18,7 +18,7 @@ func (c *Core) mayTake(l *lane, r *Request) bool {
 	if len(waiting) == 0 || c.rule == Hard {
 		return len(waiting) == 0
 	}
-	e := c.order(l)
+	e := c.orderOf(l, n)
 	return e.before(&waiting[0])
 }
 
@@ -47,13 +47,26 @@ func (c *Core) dispatch(own *Request) {
 func (c *Core) grantTo(l *lane, r *Request) {
 	n := l.need(r)
 	charged := c.expected(l) * float64(n) * l.perShare
-	c.virtual = max(c.virtual, l.tag)
+	if l.tag > c.virtual {
+		c.virtual = l.tag
+	} else {
+		c.creep(l, charged)
+	}
 	l.tag += charged
 	c.grants++
 	l.grant = c.grants
 	l.inUse += n
 	c.inUse += n
 	r.State, r.lane, r.granted, r.slots, r.charged = Granted, l, c.now, n, charged
+}
+
+// creep moves the virtual clock on at a grant to l behind it, at a quarter of the pace at which the tags of all active
+// tenants grow together. Where grants go to ever new tenants, each with its credit, nothing else would, and who waits at
+// the clock would wait until no new ones come. The tags are faster, so that where tenants come again they lead the clock
+// as before. It goes no further than the credit from l's tag, which none of those below their shares is behind.
+func (c *Core) creep(l *lane, charged float64) {
+	pace := charged * float64(l.share) / float64(c.activeShares)
+	c.virtual = max(c.virtual, min(c.virtual+pace/4, l.tag+fullCredit))
 }
 
 // expected is how long a request of l will probably hold its slots, in nanoseconds.
@@ -73,6 +86,7 @@ func (c *Core) holds(l *lane) *Average {
 // it than idleness gives.
 func (c *Core) settle(l *lane, r *Request) {
 	held := float64(c.now - r.granted)
+	l.idleSince = c.now
 	c.floor(l)
 	l.tag = min(l.tag+(held*float64(r.slots)*l.perShare-r.charged), c.virtual+ahead)
 	c.floor(l)
@@ -131,7 +145,7 @@ func (c *Core) tooLong(l *lane, r *Request) bool {
 }
 
 // hoped is how many slots the lane can get at most as things are: all that it may hold where no other lane waits that
-// may run, else those that it holds or is sure of.
+// may run, else those that it holds or is due.
 func (c *Core) hoped(l *lane) float64 {
 	others := len(c.heaps[ready].entries)
 	if c.heaps[ready].has(l) {
@@ -140,12 +154,13 @@ func (c *Core) hoped(l *lane) float64 {
 	if others == 0 {
 		return float64(l.limit)
 	}
-	return max(c.sure(l), float64(l.inUse))
+	return max(c.due(l), float64(l.inUse))
 }
 
-// sure is how many slots the lane gets whatever the others do.
-func (c *Core) sure(l *lane) float64 {
-	return float64(l.share) * min(1, float64(c.capacity)/float64(max(c.activeShares, l.share)))
+// due is how many slots the lane gets where all active tenants want as many as they can get.
+func (c *Core) due(l *lane) float64 {
+	part := float64(l.share) / float64(max(c.activeShares, l.share))
+	return min(float64(c.capacity)*part, float64(l.limit))
 }
 
 // overdue is the reason to refuse r, of lane l, that has to wait for longer than it may: the tenant's own use, or that
@@ -169,11 +184,11 @@ func (c *Core) expel(r *Request, reason tenant.Reason) {
 
 // refuse ends a request of lane l that is in no queue.
 func (c *Core) refuse(l *lane, r *Request, reason tenant.Reason) {
-	r.State, r.Reason, r.Tier, r.RetryAfter, r.lane = Refused, reason, l.tier, c.backlog(l), nil
+	r.State, r.Reason, r.Tier, r.RetryAfter, r.lane = Refused, reason, l.tier, c.backlog(l, r), nil
 }
 
-// backlog estimates how long the lane's queue takes to be served, in nanoseconds: its waiters and one more, each for
-// the tenant's average holding time, on the slots that the tenant is sure of or on those it holds, whichever are more.
-func (c *Core) backlog(l *lane) int64 {
-	return int64(min(float64(l.wanted+1)*c.expected(l)/max(c.sure(l), float64(l.inUse)), math.MaxInt64/2))
+// backlog estimates how long the lane's queue takes to be served, in nanoseconds: its waiters and r, each for
+// the tenant's average holding time, on the slots that are due to the tenant or on those it holds, whichever are more.
+func (c *Core) backlog(l *lane, r *Request) int64 {
+	return int64(min(float64(l.wanted+l.need(r))*c.expected(l)/max(c.due(l), float64(l.inUse)), math.MaxInt64/2))
 }

@@ -18,6 +18,12 @@ func (o *observer) before(a, b *party) int {
 		return 0
 	} else if !below {
 		property = 6
+		if x, y := a.need(a.queue[0]), b.need(b.queue[0]); x != y {
+			if x < y {
+				return property
+			}
+			return 0
+		}
 		if x, y := a.excess(), b.excess(); x != y {
 			if x < y {
 				return property
@@ -56,6 +62,8 @@ func (o *observer) exactlyBefore(a, b *party) bool {
 		return a.queue[0].passed < b.queue[0].passed
 	case o.below(a) != o.below(b):
 		return o.below(a)
+	case !o.below(a) && a.need(a.queue[0]) != b.need(b.queue[0]):
+		return a.need(a.queue[0]) < b.need(b.queue[0])
 	case !o.below(a) && a.excess() != b.excess():
 		return a.excess() < b.excess()
 	case x != y:

@@ -33,7 +33,7 @@ type lane struct {
 	allowed int // streams
 	streams int
 
-	idleSince int64      // when it last ceased to be active
+	idleSince int64      // when it last ceased to wait or to hold; a refusal does not count
 	idle      link[lane] // its place among the lanes that are not active and have no stream
 	parked    int64      // when it got there
 }

@@ -52,7 +52,7 @@ func (m *model) sure(t *modelTenant) float64 {
 		}
 	}
 	share := m.tier(t).Share
-	return float64(share) * min(1, float64(m.capacity)/float64(max(active, share)))
+	return min(float64(m.capacity)*(float64(share)/float64(max(active, share))), float64(m.limit(t)))
 }
 
 func (m *model) wanted(t *modelTenant) (n int) {
@@ -74,9 +74,10 @@ func (m *model) wait(r *modelRequest) float64 {
 	return math.Floor(float64(m.wanted(t))/slots) * m.holds(t).Low()
 }
 
-// backlog is how long t's queue and one request more will take.
-func (m *model) backlog(t *modelTenant) int64 {
-	return int64(min(float64(m.wanted(t)+1)*m.expected(t)/max(m.sure(t), float64(t.inUse)), math.MaxInt64/2))
+// backlog is how long the queue of r's tenant and r, which is not in it, will take.
+func (m *model) backlog(r *modelRequest) int64 {
+	t := r.of
+	return int64(min(float64(m.wanted(t)+m.need(r))*m.expected(t)/max(m.sure(t), float64(t.inUse)), math.MaxInt64/2))
 }
 
 func (m *model) room(r *modelRequest) tenant.Reason {
@@ -152,6 +153,9 @@ func (m *model) before(a, b *modelRequest) bool {
 	x, y := a.of, b.of
 	if m.below(x) != m.below(y) {
 		return m.below(x)
+	}
+	if !m.below(x) && m.need(a) != m.need(b) {
+		return m.need(a) < m.need(b)
 	}
 	if over, under := float64(x.inUse)/float64(m.tier(x).Share), float64(y.inUse)/float64(m.tier(y).Share); !m.below(x) && over != under {
 		return over < under

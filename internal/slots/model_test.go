@@ -87,7 +87,7 @@ func (m *model) step(now int64) { m.now = max(m.now, now) }
 
 func (m *model) rest(t *modelTenant) {
 	if t.active && t.inUse == 0 && len(m.queueOf(t)) == 0 {
-		t.active, t.idleSince, t.parked = false, m.now, m.now
+		t.active, t.parked = false, m.now
 	}
 }
 
@@ -169,7 +169,7 @@ func (m *model) enter(r *modelRequest, t tenant.Tenant, try bool) {
 		return
 	}
 	if r.reason = m.room(r); r.reason != tenant.ReasonNone {
-		r.state, r.retryAfter = Refused, m.backlog(r.of)
+		r.state, r.retryAfter = Refused, m.backlog(r)
 		m.rest(r.of)
 		return
 	}
@@ -209,14 +209,15 @@ func (m *model) late(r *modelRequest, t tenant.Tenant) {
 	r.state, r.reason = Refused, tenant.ReasonClosing
 	if !m.closing {
 		r.of = m.tenant(t)
-		r.reason, r.late, r.retryAfter = m.overdue(r), true, m.backlog(r.of)
+		r.reason, r.late, r.retryAfter = m.overdue(r), true, m.backlog(r)
 	}
 }
 
 func (m *model) refuse(r *modelRequest, reason tenant.Reason) {
 	m.waiting = slices.DeleteFunc(m.waiting, func(w *modelRequest) bool { return w == r })
-	r.state, r.reason, r.retryAfter = Refused, reason, m.backlog(r.of)
+	r.state, r.reason, r.retryAfter = Refused, reason, m.backlog(r)
 	m.decided = append(m.decided, r)
+	r.of.idleSince = m.now
 	m.floor(r.of)
 	m.rest(r.of)
 	m.passAll()
@@ -226,7 +227,18 @@ func (m *model) grant(r *modelRequest) {
 	t := r.of
 	n := m.need(r)
 	charged := m.expected(t) * float64(n) * (1 / float64(m.tier(t).Share))
-	m.virtual = max(m.virtual, t.tag)
+	active := m.tier(t).Share
+	for _, other := range m.tenants {
+		if other != t && other.active {
+			active += m.tier(other).Share
+		}
+	}
+	pace := charged * float64(m.tier(t).Share) / float64(active)
+	if t.tag > m.virtual {
+		m.virtual = t.tag
+	} else {
+		m.virtual = max(m.virtual, min(m.virtual+pace/4, t.tag+fullCredit))
+	}
 	t.tag += charged
 	m.grants++
 	t.grant = m.grants
@@ -242,6 +254,7 @@ func (m *model) leave(r *modelRequest, as State) {
 	t := r.of
 	switch r.state {
 	case Waiting:
+		t.idleSince = m.now
 		m.waiting = slices.DeleteFunc(m.waiting, func(w *modelRequest) bool { return w == r })
 	case Streaming:
 		t.streams--
@@ -249,6 +262,7 @@ func (m *model) leave(r *modelRequest, as State) {
 			t.parked = m.now
 		}
 	default:
+		t.idleSince = m.now
 		held := float64(m.now - r.granted)
 		t.tag = max(t.tag, m.leastTag())
 		t.tag = min(t.tag+(held*float64(r.slots)*(1/float64(m.tier(t).Share))-r.charged), m.virtual+ahead)
@@ -258,7 +272,7 @@ func (m *model) leave(r *modelRequest, as State) {
 		m.hold.Add(held, PoolWeight)
 	}
 	if r.state = as; as == Refused {
-		r.reason, r.late, r.retryAfter = m.overdue(r), true, m.backlog(t)
+		r.reason, r.late, r.retryAfter = m.overdue(r), true, m.backlog(r)
 	}
 	m.floor(t)
 	m.rest(t)

@@ -41,15 +41,20 @@ func (l *lane) mayRun() bool {
 	return l.queue.len > 0 && l.inUse+min(l.first, l.limit) <= l.limit
 }
 
-// order is the lane's place among those that may run.
-func (c *Core) order(l *lane) entry {
+// order is the lane's place among those that may run, as one in which somebody waits.
+func (c *Core) order(l *lane) entry { return c.orderOf(l, min(l.first, l.limit)) }
+
+// orderOf is the place of a lane whose first request needs n slots. At or above their shares the narrower goes first, so
+// that no slots are kept for who is not sure of them while another could use them.
+func (c *Core) orderOf(l *lane, n int) entry {
 	switch {
 	case c.rule == Hard:
 		return entry{major: float64(l.queue.first().pass), lane: l}
 	case c.below(l):
 		return entry{minor: l.tag, last: l.grant, lane: l}
 	default:
-		return entry{major: float64(l.inUse) / float64(l.share), minor: l.tag, last: l.grant, lane: l}
+		excess := float64(l.inUse) / float64(l.share) // at most MaxCapacity
+		return entry{major: 2*MaxCapacity*float64(n-1) + excess, minor: l.tag, last: l.grant, lane: l}
 	}
 }
 
