@@ -21,7 +21,7 @@ func (p *Pool) Acquire(ctx context.Context, t *tenant.Tenant, n int) (release fu
 	}
 	now := p.now()
 	deadline := deadlineOf(ctx, now)
-	p.mu.Lock()
+	p.lock()
 	r := p.requestLocked()
 	r.Width, r.Deadline = n, deadline
 	p.core.enter(now, r, t)
@@ -54,7 +54,7 @@ func (p *Pool) wait(ctx context.Context, r *Request) (release func(), err error)
 		if r.State == Granted {
 			return r.releaser(), nil
 		}
-		p.mu.Lock()
+		p.lock()
 		return nil, p.refuse(r)
 	case <-ctx.Done():
 		return nil, p.abandon(r, ctx.Err())
@@ -65,11 +65,11 @@ func (p *Pool) wait(ctx context.Context, r *Request) (release func(), err error)
 // heard, slots go back; a refusal stands, unless the context was cancelled: then nobody wants to know.
 func (p *Pool) abandon(r *Request, ended error) error {
 	now := p.now()
-	p.mu.Lock()
+	p.lock()
 	if r.State != Waiting {
 		p.mu.Unlock()
 		<-r.decided // whoever decided is about to say so, and nobody else does anything to r
-		p.mu.Lock()
+		p.lock()
 	}
 	if !errors.Is(ended, context.DeadlineExceeded) {
 		p.core.Leave(now, r)
@@ -87,7 +87,7 @@ func (p *Pool) tooLate(t tenant.Tenant, n int, ended error) error {
 		return ended
 	}
 	now := p.now()
-	p.mu.Lock()
+	p.lock()
 	r := p.requestLocked()
 	r.Width = n
 	p.core.Refuse(now, r, t)
@@ -97,7 +97,7 @@ func (p *Pool) tooLate(t tenant.Tenant, n int, ended error) error {
 // TryAcquire takes a slot for t if one is free for it now.
 func (p *Pool) TryAcquire(t tenant.Tenant) (release func(), ok bool) {
 	now := p.now()
-	p.mu.Lock()
+	p.lock()
 	defer p.unlock()
 	r := p.requestLocked()
 	r.Width = 1
@@ -112,7 +112,7 @@ func (p *Pool) TryAcquire(t tenant.Tenant) (release func(), ok bool) {
 // [tenant.ErrInvalidID].
 func (p *Pool) AcquireStream(t tenant.Tenant) (release func(), err error) {
 	now := p.now()
-	p.mu.Lock()
+	p.lock()
 	r := p.requestLocked()
 	p.core.Stream(now, r, t)
 	if r.State != Streaming {
@@ -131,7 +131,7 @@ func (r *Request) releaser() func() {
 
 func (p *Pool) release(r *Request, use uint64) {
 	now := p.now()
-	p.mu.Lock()
+	p.lock()
 	defer p.unlock()
 	if r.uses == use {
 		p.core.Leave(now, r)

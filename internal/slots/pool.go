@@ -20,6 +20,9 @@ const (
 // MaxCapacity bounds a pool.
 const MaxCapacity = 1_000_000_000
 
+// spins is how often lock looks whether the lock is free, before it sleeps: for about a microsecond.
+const spins = 1000
+
 // maxSpare bounds how many requests a pool keeps for use again.
 const maxSpare = 256
 
@@ -178,6 +181,18 @@ func (p *Pool) Tiers() *tenant.Tiers { return p.tiers }
 
 // now is the time since the pool was made, on the monotonic clock.
 func (p *Pool) now() int64 { return int64(time.Since(p.start)) }
+
+// lock takes the lock. A step of the core takes less time than to put a goroutine to sleep and to wake it again. A
+// sync.Mutex would wait actively for some time too, but not while other goroutines are ready to run, as they always are
+// where a pool is full.
+func (p *Pool) lock() {
+	for range spins {
+		if p.mu.TryLock() {
+			return
+		}
+	}
+	p.mu.Lock()
+}
 
 // unlock gives up the lock after a step of the core. It sees to the timer before, and afterwards tells those whom the
 // step decided about.
