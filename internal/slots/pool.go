@@ -186,6 +186,12 @@ func (p *Pool) now() int64 { return int64(time.Since(p.start)) }
 // sync.Mutex would wait actively for some time too, but not while other goroutines are ready to run, as they always are
 // where a pool is full.
 func (p *Pool) lock() {
+	if !p.mu.TryLock() {
+		p.spin()
+	}
+}
+
+func (p *Pool) spin() {
 	for range spins {
 		if p.mu.TryLock() {
 			return
