@@ -67,13 +67,12 @@ type Core struct {
 
 // New returns a core without tenants.
 func New(cfg Config) *Core {
-	c := &Core{
+	return &Core{
 		rule: cfg.Rule, tiers: cfg.Tiers, capacity: cfg.Capacity,
 		maxQueue: cfg.MaxQueue, maxWaiting: cfg.MaxWaiting,
 		maxWait: min(cfg.MaxWait, math.MaxInt64/2), // so that the end of a wait does not overflow
 		lanes:   map[string]*lane{},
 	}
-	return c
 }
 
 // Enter takes r, of tenant t, in: it is Granted at once, Waiting, Refused, or Unnamed.

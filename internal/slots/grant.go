@@ -30,7 +30,7 @@ func (c *Core) dispatch(own *Request) {
 		if l == nil {
 			return
 		}
-		if min(l.first, l.limit) > c.capacity-c.inUse {
+		if l.firstNeed() > c.capacity-c.inUse {
 			return
 		}
 		r := l.queue.first()

@@ -1,5 +1,12 @@
 package slots
 
+// The core's heaps.
+const (
+	ready   = iota // lanes whose first waiter may run, the first to run first
+	longest        // lanes with a waiter, the longest queue for its share first
+	heaps
+)
+
 // laneHeap is a heap of lanes that knows where each is. It is not container/heap, because in a crowded pool most time
 // goes into reaching memory: here to compare and to move are to read and write two dense arrays, and lanes are left
 // alone.

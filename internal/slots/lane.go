@@ -13,7 +13,7 @@ type lane struct {
 
 	queue  list[Request] // waiters, oldest first
 	wanted int           // slots that the waiters will get
-	first  int           // of which the first waiter
+	first  int           // the width of the first waiter
 
 	// The fair rule's account.
 	tag      float64 // service received, in slot-nanoseconds per share, on the core's virtual clock

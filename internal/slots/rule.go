@@ -10,13 +10,6 @@ const (
 	Hard
 )
 
-// The core's heaps.
-const (
-	ready   = iota // lanes whose first waiter may run, the first to run first
-	longest        // lanes with a waiter, the longest queue for its share first
-	heaps
-)
-
 // limitOf is how many slots the lane may hold at most.
 func (c *Core) limitOf(l *lane) int {
 	switch {
@@ -33,16 +26,19 @@ func (c *Core) limitOf(l *lane) int {
 // would wait for ever.
 func (l *lane) need(r *Request) int { return min(r.width(), l.limit) }
 
+// firstNeed is need of the first waiter, who is left alone in memory.
+func (l *lane) firstNeed() int { return min(l.first, l.limit) }
+
 // below reports whether the lane holds less than its share.
 func (c *Core) below(l *lane) bool { return l.inUse < min(l.share, c.capacity) }
 
 // mayRun reports whether the lane's first waiter would be granted, were there slots enough.
 func (l *lane) mayRun() bool {
-	return l.queue.len > 0 && l.inUse+min(l.first, l.limit) <= l.limit
+	return l.queue.len > 0 && l.inUse+l.firstNeed() <= l.limit
 }
 
 // order is the lane's place among those that may run, as one in which somebody waits.
-func (c *Core) order(l *lane) entry { return c.orderOf(l, min(l.first, l.limit)) }
+func (c *Core) order(l *lane) entry { return c.orderOf(l, l.firstNeed()) }
 
 // orderOf is the place of a lane whose first request needs n slots. At or above their shares the narrower goes first, so
 // that no slots are kept for who is not sure of them while another could use them.
