@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenantgate/tenantgate/internal/bucket"
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
@@ -14,7 +15,7 @@ import (
 // While a tenant is on an unlimited tier its bucket stays under the limit that it was under before, and refills: a
 // tenant that passes through an unlimited tier finds in its bucket what it would have found without.
 type account struct {
-	bucket   bucket
+	bucket   bucket.Bucket
 	asserted tenant.Assertion
 	spent    *usage // nil: nothing yet
 }
@@ -33,20 +34,20 @@ func (a *account) assert(next *tenant.Assertion) {
 
 // settle brings the bucket under the tier's limit, and reports whether it was under another.
 func (a *account) settle(now time.Duration, tier *tenant.Tier) bool {
-	return tier.Rate != tenant.Unlimited && a.bucket.settle(now, tier.Rate, float64(tier.Burst))
+	return tier.Rate != tenant.Unlimited && a.bucket.Settle(now, tier.Rate, float64(tier.Burst))
 }
 
 // forgettable returns from when on the account says no more than one that was never made: its bucket is full, no
 // window that holds now has usage, and its tenant has taken nothing for a while, lest a busy tenant's latest assertion
 // be forgotten whenever its bucket is full. [Never] where that will not be.
 func (a *account) forgettable(now time.Duration, c *calendar) time.Duration {
-	wait := max(0, sweepEvery-sub(now, a.bucket.at), a.bucket.full(now))
+	wait := max(0, sweepEvery-bucket.Sub(now, a.bucket.At), a.bucket.Full(now))
 	for w := range Window(Windows) {
 		if a.spent.in(w, c) > 0 {
 			wait = max(wait, c.left(w, c.now))
 		}
 	}
-	return add(now, wait)
+	return bucket.Add(now, wait)
 }
 
 // clone returns a copy of its own.

@@ -3,6 +3,8 @@ package quota
 import (
 	"sync"
 	"time"
+
+	"github.com/tenantgate/tenantgate/internal/bucket"
 )
 
 // clusterPolicy is the policy of the bucket that all tenants share.
@@ -12,7 +14,7 @@ const clusterPolicy = "cluster"
 // round.
 type cluster struct {
 	mu     sync.Mutex
-	bucket bucket
+	bucket bucket.Bucket
 	mono   time.Duration // the latest that was seen
 }
 
@@ -22,16 +24,16 @@ func (c *cluster) take(now time.Duration, limit Rate, cost, ahead int, debit boo
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mono = max(c.mono, now)
-	c.bucket.settle(c.mono, limit.PerSecond, float64(limit.Burst))
-	level := c.bucket.level(c.mono)
+	c.bucket.Settle(c.mono, limit.PerSecond, float64(limit.Burst))
+	level := c.bucket.Level(c.mono)
 	if level < float64(cost) {
-		return c.bucket.wait(now, float64(cost)), 0
+		return c.bucket.Wait(now, float64(cost)), 0
 	}
 	if !debit {
 		return 0, 0
 	}
 	leased = min(ahead, whole(level)-cost)
-	c.bucket.take(c.mono, float64(cost+leased))
+	c.bucket.Take(c.mono, float64(cost+leased))
 	return 0, leased
 }
 
@@ -40,5 +42,5 @@ func (c *cluster) give(now time.Duration, units int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mono = max(c.mono, now)
-	c.bucket.give(c.mono, float64(units))
+	c.bucket.Give(c.mono, float64(units))
 }

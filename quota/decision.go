@@ -4,11 +4,12 @@ import (
 	"math"
 	"time"
 
+	"github.com/tenantgate/tenantgate/internal/bucket"
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
 // Never is a [Decision.RetryAfter] or a [Decision.Reset] that does not come: waiting cannot help.
-const Never time.Duration = math.MaxInt64
+const Never = bucket.Never
 
 // Decision is the limiter's answer to one request. It is a value, but refund the original: see [Limiter.Refund].
 type Decision struct {
@@ -49,12 +50,12 @@ type Decision struct {
 // at rate 0.
 func (d *Decision) Next() time.Duration {
 	b := d.bucket()
-	return b.wait(0, min(b.burst, math.Floor(b.tokens)+1))
+	return b.Wait(0, min(b.Burst, math.Floor(b.Tokens)+1))
 }
 
 // bucket returns the tenant's bucket as it was left, with the decision as its epoch.
-func (d *Decision) bucket() bucket {
-	return bucket{rate: d.Rate, burst: float64(d.Limit), tokens: d.tokens}
+func (d *Decision) bucket() bucket.Bucket {
+	return bucket.Bucket{Rate: d.Rate, Burst: float64(d.Limit), Tokens: d.tokens}
 }
 
 // fill fills in what a store answered.
@@ -96,8 +97,8 @@ func (d *Decision) fillQuota(q *tenant.Quotas, spent *Spent) {
 func (d *Decision) regain(c *Charge) {
 	if c.Bucket {
 		b := d.bucket()
-		b.give(0, float64(c.Units))
-		d.tokens, d.Remaining, d.Reset = b.tokens, whole(b.tokens), b.full(0)
+		b.Give(0, float64(c.Units))
+		d.tokens, d.Remaining, d.Reset = b.Tokens, whole(b.Tokens), b.Full(0)
 	}
 	for w := range Window(Windows) {
 		if c.Counted.Has(w) && w.String() == d.QuotaPolicy {

@@ -88,10 +88,10 @@ func (j *judgement) askTenant() {
 // bucketWait returns how long the caller has to wait for so many tokens.
 func (j *judgement) bucketWait(tokens float64) time.Duration {
 	b := &j.account.bucket
-	if b.level(j.shard.mono) >= tokens {
+	if b.Level(j.shard.mono) >= tokens {
 		return 0
 	}
-	return b.wait(j.now.mono, tokens)
+	return b.Wait(j.now.mono, tokens)
 }
 
 // askWindows asks the longest window first: of several that are short it is the one that is worth naming.
@@ -113,7 +113,7 @@ func (j *judgement) spare() int {
 	r, cost := &j.call.Result, j.call.Cost
 	ahead := min(j.call.Ahead, math.MaxInt-cost)
 	if j.limited() {
-		ahead = min(ahead, whole(j.account.bucket.level(j.shard.mono))-cost)
+		ahead = min(ahead, whole(j.account.bucket.Level(j.shard.mono))-cost)
 	}
 	for w := range Window(Windows) {
 		if limit := w.limit(&r.Tier.Quotas); limit > 0 {
@@ -134,7 +134,7 @@ func (j *judgement) debit(units int) {
 	if j.limited() {
 		tokens = float64(units)
 	}
-	a.bucket.take(j.shard.mono, tokens) // of an unlimited tier: 0, to note that the tenant is there
+	a.bucket.Take(j.shard.mono, tokens) // of an unlimited tier: 0, to note that the tenant is there
 	if r.Leased > 0 {
 		r.LeaseFor = leaseFor
 	}
@@ -160,8 +160,8 @@ func (j *judgement) debit(units int) {
 func (j *judgement) report() {
 	r := &j.call.Result
 	if j.limited() {
-		r.Tokens = j.account.bucket.level(j.shard.mono)
-		r.Full = j.bucketWait(j.account.bucket.burst)
+		r.Tokens = j.account.bucket.Level(j.shard.mono)
+		r.Full = j.bucketWait(j.account.bucket.Burst)
 	}
 	if j.counted != 0 {
 		r.Spent = j.account.spent.spent(&j.shard.calendar)

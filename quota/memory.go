@@ -177,7 +177,7 @@ func (m *Memory) refund(c *Charge, now instant) {
 		return // its bucket is full, and its windows are over
 	}
 	if c.Bucket {
-		a.bucket.give(s.mono, float64(c.Units))
+		a.bucket.Give(s.mono, float64(c.Units))
 	}
 	a.spent.refund(c, &s.calendar)
 	m.sweepSoon(s)
@@ -234,7 +234,7 @@ func (m *Memory) Reset(_ context.Context, _ Rules, id string) error {
 	s := m.lock(id, m.now())
 	defer s.mu.Unlock()
 	if a, ok := s.accounts[id]; ok {
-		a.bucket.give(s.mono, a.bucket.burst)
+		a.bucket.Give(s.mono, a.bucket.Burst)
 		m.sweepSoon(s)
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tenantgate/tenantgate/internal/bucket"
 )
 
 // sweepEvery is the least time between two sweeps of a shard, and how long a tenant is remembered at least.
@@ -20,7 +22,7 @@ func (s *shard) sweep() {
 			due = min(due, at)
 		}
 	}
-	s.due = max(due, add(s.mono, sweepEvery))
+	s.due = max(due, bucket.Add(s.mono, sweepEvery))
 	if len(s.accounts) < s.peak/4 { // a Go map never shrinks
 		kept := make(map[string]*account, len(s.accounts))
 		maps.Copy(kept, s.accounts)
@@ -32,7 +34,7 @@ func (s *shard) sweep() {
 // forgettable sooner. s is locked.
 func (m *Memory) sweepSoon(s *shard) {
 	s.peak = max(s.peak, len(s.accounts))
-	s.due = min(s.due, add(s.mono, sweepEvery))
+	s.due = min(s.due, bucket.Add(s.mono, sweepEvery))
 	m.alarm.set(s.due, sweepEvery)
 }
 
@@ -49,7 +51,7 @@ func (m *Memory) sweep() {
 		s.mu.Unlock()
 	}
 	if due != Never {
-		m.alarm.set(due, max(sub(due, now.mono), sweepEvery))
+		m.alarm.set(due, max(bucket.Sub(due, now.mono), sweepEvery))
 	}
 }
 

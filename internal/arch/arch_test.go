@@ -33,7 +33,7 @@ var rules = map[string]rule{
 	"tenant":                   {},
 	"tenant/jwttenant":         {imports: []string{"tenant", jwt}},
 	"tenant/jwttenant/jwttest": {imports: []string{"tenant", "tenant/jwttenant", jwt}},
-	"quota":                    {imports: []string{"tenant"}, noHTTP: true},
+	"quota":                    {imports: []string{"tenant", "internal/bucket"}, noHTTP: true},
 	"quota/quotatest":          {imports: []string{"quota", "tenant"}, noHTTP: true},
 	"bulkhead":                 {imports: []string{"tenant", "internal/slots"}, noHTTP: true},
 	"fairslots":                {imports: []string{"tenant", "internal/slots"}, noHTTP: true},
@@ -41,6 +41,7 @@ var rules = map[string]rule{
 	"internal/replay":          {imports: []string{"tenant", "quota", "internal/slots"}, noHTTP: true},
 	"internal/flood":           {imports: []string{"tenant", "bulkhead", "fairslots"}, noHTTP: true},
 	"internal/arch":            {},
+	"internal/bucket":          {noHTTP: true},
 	"middleware":               {imports: []string{"tenant", "quota", "bulkhead", "fairslots", chi, prometheus}},
 	"example/...": {imports: []string{
 		"middleware", "tenant/...", "quota", "bulkhead", "fairslots", "internal/flood", "internal/replay", chi, prometheus + "/...",

@@ -1,4 +1,4 @@
-package quota
+package bucket
 
 import (
 	"math"
@@ -6,9 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"github.com/tenantgate/tenantgate/tenant"
 )
+
+// maxUnits is the largest burst that a tier can have.
+const maxUnits = 999_999_999_999_999
 
 // The arithmetic is the one thing that is tested from inside: its corners cannot be reached through a limiter.
 
@@ -39,8 +40,8 @@ func TestBucket_WaitIsExact(t *testing.T) {
 		{"one unit, of a very large burst", 1, maxUnits, 0, 1, time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := bucket{rate: tt.rate, burst: tt.burst, tokens: tt.tokens, at: 42}
-			if got := b.wait(42, tt.units); got != tt.want {
+			b := Bucket{Rate: tt.rate, Burst: tt.burst, Tokens: tt.tokens, At: 42}
+			if got := b.Wait(42, tt.units); got != tt.want {
 				t.Errorf("wait for %v at %v/s of %v, %v there: %v, want %v", tt.units, tt.rate, tt.burst, tt.tokens, got, tt.want)
 			}
 		})
@@ -48,18 +49,18 @@ func TestBucket_WaitIsExact(t *testing.T) {
 }
 
 func TestBucket_OlderTimeChangesNothing(t *testing.T) {
-	b := bucket{rate: 10, burst: 5, tokens: 5}
-	b.take(time.Second, 3)
-	b.take(time.Second-time.Millisecond, 1) // late, with an older time
-	if got := b.level(time.Second); got != 1 {
+	b := Bucket{Rate: 10, Burst: 5, Tokens: 5}
+	b.Take(time.Second, 3)
+	b.Take(time.Second-time.Millisecond, 1) // late, with an older time
+	if got := b.Level(time.Second); got != 1 {
 		t.Errorf("level %v, want 1", got)
 	}
-	b.give(0, 0)
-	if got := b.level(time.Second + 100*time.Millisecond); got != 2 {
+	b.Give(0, 0)
+	if got := b.Level(time.Second + 100*time.Millisecond); got != 2 {
 		t.Errorf("level 100 ms later %v, want 2: refilled once", got)
 	}
 	// Seen from before, what is promised includes the way back to where the bucket is.
-	if got, want := b.wait(0, 2), time.Second+100*time.Millisecond; got != want {
+	if got, want := b.Wait(0, 2), time.Second+100*time.Millisecond; got != want {
 		t.Errorf("wait from before %v, want %v", got, want)
 	}
 }
@@ -72,7 +73,7 @@ func FuzzBucket(f *testing.F) {
 	f.Add(1e-9, 5.0, 4.5, 5.0, int64(math.MaxInt64), int64(math.MinInt64))
 	f.Add(1e300, 1e15, 1.0, 1e15, int64(1), int64(math.MaxInt64))
 	f.Add(math.SmallestNonzeroFloat64, 1.0, 0.0, 1.0, int64(math.MinInt64), int64(math.MaxInt64))
-	f.Add(tenant.Unlimited/2, 2.0, 0.0, 1.0, int64(0), int64(1))
+	f.Add(math.MaxFloat64/2, 2.0, 0.0, 1.0, int64(0), int64(1))
 	f.Fuzz(func(t *testing.T, rate, burst, tokens, units float64, at, now int64) {
 		for _, x := range []*float64{&rate, &burst, &tokens, &units} {
 			if *x = math.Abs(*x); math.IsNaN(*x) || math.IsInf(*x, 0) {
@@ -81,7 +82,7 @@ func FuzzBucket(f *testing.F) {
 		}
 		burst = 1 + math.Floor(min(burst, maxUnits-1))
 		units = math.Floor(min(units, maxUnits))
-		b := bucket{rate: rate, burst: burst, tokens: min(tokens, burst), at: time.Duration(at)}
+		b := Bucket{Rate: rate, Burst: burst, Tokens: min(tokens, burst), At: time.Duration(at)}
 		checkBucket(t, b, time.Duration(now), units)
 	})
 }
@@ -92,34 +93,34 @@ func TestBucket_KeepsItsPromisesAtAnyMagnitude(t *testing.T) {
 	magnitude := func(low, high float64) float64 { return math.Pow(10, low+(high-low)*random.Float64()) }
 	for range 50_000 {
 		burst := math.Floor(magnitude(0, 15))
-		b := bucket{rate: magnitude(-12, 20), burst: burst, tokens: burst * random.Float64(), at: time.Duration(magnitude(0, 18))}
-		now := b.at + time.Duration(magnitude(0, 17)-magnitude(0, 17))
+		b := Bucket{Rate: magnitude(-12, 20), Burst: burst, Tokens: burst * random.Float64(), At: time.Duration(magnitude(0, 18))}
+		now := b.At + time.Duration(magnitude(0, 17)-magnitude(0, 17))
 		checkBucket(t, b, now, math.Ceil(burst*random.Float64()))
 	}
 }
 
-func checkBucket(t *testing.T, b bucket, now time.Duration, units float64) {
-	level := b.level(now)
-	if !(level >= b.tokens && level <= b.burst) {
-		t.Fatalf("%+v: level at %d is %v, want %v to %v", b, now, level, b.tokens, b.burst)
+func checkBucket(t *testing.T, b Bucket, now time.Duration, units float64) {
+	level := b.Level(now)
+	if !(level >= b.Tokens && level <= b.Burst) {
+		t.Fatalf("%+v: level at %d is %v, want %v to %v", b, now, level, b.Tokens, b.Burst)
 	}
-	if gain := regained(b, now); new(big.Float).SetFloat64(level-b.tokens).Cmp(gain) > 0 {
+	if gain := regained(b, now); new(big.Float).SetFloat64(level-b.Tokens).Cmp(gain) > 0 {
 		t.Fatalf("%+v: level at %d is %v, a gain above %v", b, now, level, gain)
 	}
 
-	wait := b.wait(now, units)
+	wait := b.Wait(now, units)
 	switch {
 	case wait < 0:
 		t.Fatalf("%+v: wait for %v at %d is %d", b, units, now, wait)
 	case wait == 0 && level < units, wait > 0 && level >= units:
 		t.Fatalf("%+v: wait for %v at %d is %d, with %v there", b, units, now, wait, level)
 	case wait == Never:
-		if units <= b.burst && b.rate > 0 && b.after(Never/2) >= units && now >= b.at {
+		if units <= b.Burst && b.Rate > 0 && b.after(Never/2) >= units && now >= b.At {
 			t.Fatalf("%+v: wait for %v at %d is Never, but it comes", b, units, now)
 		}
 	case wait > 0:
-		// Counted from b.at, where now+wait may not fit.
-		due := wait + sub(now, b.at)
+		// Counted from b.At, where now+wait may not fit.
+		due := wait + Sub(now, b.At)
 		if got := b.after(due); got < units {
 			t.Fatalf("%+v: %v at the promised instant, want %v", b, got, units)
 		}
@@ -129,47 +130,47 @@ func checkBucket(t *testing.T, b bucket, now time.Duration, units float64) {
 	}
 
 	settled := b
-	settled.settle(now, b.rate/2, b.burst/2+1)
-	if got := settled.level(now); got > level {
+	settled.Settle(now, b.Rate/2, b.Burst/2+1)
+	if got := settled.Level(now); got > level {
 		t.Fatalf("%+v: settling at %d made %v of %v", b, now, got, level)
 	}
 	if wait != 0 {
 		return
 	}
 	taken := b
-	taken.take(now, units)
-	if got := taken.level(now); got < 0 || math.Abs(got-(level-units)) > level*1e-15 {
+	taken.Take(now, units)
+	if got := taken.Level(now); got < 0 || math.Abs(got-(level-units)) > level*1e-15 {
 		t.Fatalf("%+v: %v left of %v after taking %v", b, got, level, units)
 	}
-	taken.give(now, units)
-	if got := taken.level(now); got > b.burst || got > level*(1+1e-15) {
+	taken.Give(now, units)
+	if got := taken.Level(now); got > b.Burst || got > level*(1+1e-15) {
 		t.Fatalf("%+v: %v after giving back, %v before", b, got, level)
 	}
 }
 
 // regained returns the most that a bucket may regain until now: the exact product, and what rounding may add to it.
-func regained(b bucket, now time.Duration) *big.Float {
+func regained(b Bucket, now time.Duration) *big.Float {
 	exact := func() *big.Float { return new(big.Float).SetPrec(256) }
-	elapsed := exact().Sub(exact().SetInt64(int64(now)), exact().SetInt64(int64(b.at)))
+	elapsed := exact().Sub(exact().SetInt64(int64(now)), exact().SetInt64(int64(b.At)))
 	if elapsed.Sign() < 0 {
 		return big.NewFloat(0)
 	}
-	gain := exact().Mul(elapsed, big.NewFloat(b.rate))
+	gain := exact().Mul(elapsed, big.NewFloat(b.Rate))
 	gain.Quo(gain, big.NewFloat(1e9))
 	gain.Mul(gain, big.NewFloat(1+1e-14))
-	ulp := math.Nextafter(b.burst, math.Inf(1)) - b.burst
+	ulp := math.Nextafter(b.Burst, math.Inf(1)) - b.Burst
 	return gain.Add(gain, big.NewFloat(ulp))
 }
 
 // A bucket that is taken from a million times at odd instants gives out what its rate allows and no more: roundings do
 // not add up.
 func TestBucket_RoundingsDoNotAddUp(t *testing.T) {
-	b := bucket{rate: 10.0 / 3, burst: 7, tokens: 7}
+	b := Bucket{Rate: 10.0 / 3, Burst: 7, Tokens: 7}
 	admitted, now := 0, time.Duration(0)
 	for i := range 1_000_000 {
 		now += time.Duration(i*7919) % (20 * time.Millisecond)
-		if b.level(now) >= 1 {
-			b.take(now, 1)
+		if b.Level(now) >= 1 {
+			b.Take(now, 1)
 			admitted++
 		}
 	}
