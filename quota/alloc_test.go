@@ -13,7 +13,7 @@ import (
 func TestLimiter_TakeDoesNotAllocate(t *testing.T) {
 	for name, store := range map[string]quota.Store{"own store": nil, "given store": quota.NewMemory(nil)} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t, quota.Config{Store: store, Global: quota.Rate{PerSecond: 1e9, Burst: 1e9}},
+			f := newFixture(t, quota.Config{Store: store, Global: quota.Rate{PerSecond: 1e9, Burst: 1e9}, GlobalReserve: 0.1},
 				tenant.Tier{Name: "free", Rate: 1e9, Burst: 1e9, Quotas: tenant.Quotas{Month: 1e12}})
 			ctx, who := t.Context(), tenant.Tenant{ID: "acme", Tier: "free"}
 			allocs := testing.AllocsPerRun(1000, func() {

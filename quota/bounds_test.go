@@ -22,13 +22,17 @@ func cannotBeNoticed(sweep func(*quota.Memory)) func(*rapid.T) {
 	return func(t *rapid.T) {
 		catalogue := []tenant.Tier{drawTier(t, "free"), drawTier(t, "pro")}
 		now := &clock{now: time.Date(2026, 1, 31, 23, 59, 50, 0, time.UTC)}
+		reserve := rapid.SampledFrom([]float64{0, 0.3}).Draw(t, "reserve")
 		var pair [2]*quota.Limiter
 		for i := range pair {
 			tiers, err := tenant.NewTiers("free", catalogue...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := quota.New(quota.Config{Tiers: tiers, Now: now.Now, Costs: quota.Costs{"1": 1, "5": 5}, Global: quota.Rate{PerSecond: 3, Burst: 9}})
+			l, err := quota.New(quota.Config{
+				Tiers: tiers, Now: now.Now, Costs: quota.Costs{"1": 1, "5": 5},
+				Global: quota.Rate{PerSecond: 3, Burst: 9}, GlobalReserve: reserve,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,6 +38,11 @@ type Config struct {
 	Costs Costs
 	// Global is a bucket that all tenants share. Zero: none. No cost may exceed its Burst.
 	Global Rate
+	// GlobalReserve is the last fraction of Global.Burst, 0 or more and less than 1, that serves only tenants whose own
+	// bucket is at least half full before the request, so that many tenants within their limits cannot lock out a quiet
+	// one. A cost above the rest of the burst is served to those only, and never on an unlimited tier, which has no
+	// bucket to be half full. Zero: none. It needs a Global.
+	GlobalReserve float64
 	// Store keeps the state. Nil: a [Memory], which Close closes. A store that is given stays the caller's to close.
 	Store Store
 	// Now is the clock of the store in this process, called from any goroutine. Nil: time.Now. A Store that is given
@@ -62,6 +67,11 @@ func (cfg *Config) check() error {
 		}
 	}
 	cfg.Global.check("Global", fail)
+	if reserve := cfg.GlobalReserve; !(reserve >= 0 && reserve < 1) { // NaN is neither
+		fail("GlobalReserve", reserve, "0 or more, and less than 1")
+	} else if reserve > 0 && cfg.Global == (Rate{}) {
+		fail("GlobalReserve", reserve, "0 where there is no Global bucket")
+	}
 	return errors.Join(errs...)
 }
 

@@ -15,6 +15,7 @@ func TestNew_NamesEveryFault(t *testing.T) {
 	burstless, err := tenant.NewTiers("free", tenant.Tier{Name: "free", Rate: 1},
 		tenant.Tier{Name: "open", Rate: tenant.Unlimited}, tenant.Tier{Name: "trial"})
 	must(t, err)
+	cluster := quota.Rate{PerSecond: 1, Burst: 5}
 	for _, tt := range []struct {
 		name string
 		cfg  quota.Config
@@ -36,6 +37,15 @@ func TestNew_NamesEveryFault(t *testing.T) {
 			[]string{"Global.PerSecond is -1", "Global.Burst is -1"}},
 		{"cluster burst too large", quota.Config{Tiers: good, Global: quota.Rate{PerSecond: 1, Burst: math.MaxInt64}}, []string{"Global.Burst is"}},
 		{"cluster unlimited", quota.Config{Tiers: good, Global: quota.Rate{PerSecond: tenant.Unlimited}, Costs: quota.Costs{"a": 9}}, nil},
+		{"reserve", quota.Config{Tiers: good, Global: cluster, GlobalReserve: 0.99, Costs: quota.Costs{"a": 5}}, nil},
+		{"reserve negative", quota.Config{Tiers: good, Global: cluster, GlobalReserve: -0.1},
+			[]string{"quota: GlobalReserve is -0.1, want 0 or more, and less than 1"}},
+		{"reserve of all", quota.Config{Tiers: good, Global: cluster, GlobalReserve: 1}, []string{"GlobalReserve is 1,"}},
+		{"reserve NaN", quota.Config{Tiers: good, Global: cluster, GlobalReserve: math.NaN()}, []string{"GlobalReserve is NaN"}},
+		{"reserve NaN without cluster", quota.Config{Tiers: good, GlobalReserve: math.NaN()}, []string{"GlobalReserve is NaN"}},
+		{"reserve of no cluster", quota.Config{Tiers: good, GlobalReserve: 0.1}, []string{"quota: GlobalReserve is 0.1, want 0 where there is no Global"}},
+		{"reserve of an unlimited cluster",
+			quota.Config{Tiers: good, Global: quota.Rate{PerSecond: tenant.Unlimited, Burst: 5}, GlobalReserve: 0.1}, []string{"GlobalReserve is 0.1"}},
 		{"several", quota.Config{Costs: quota.Costs{"a": -1}, Global: quota.Rate{Burst: 1}},
 			[]string{"Tiers is nil", "Costs[a] is -1", "Global.PerSecond is 0"}},
 	} {

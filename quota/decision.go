@@ -28,7 +28,7 @@ type Decision struct {
 	Remaining int
 	// Reset is the time until the tenant's bucket is full; [Never] at rate 0.
 	Reset time.Duration
-	// RetryAfter is the time until every limit holds the cost, never rounded down: a caller that waits exactly that
+	// RetryAfter is the time until every limit lets the cost pass, never rounded down: a caller that waits exactly that
 	// long, alone, passes. 0 where Allowed, [Never] where waiting cannot help.
 	RetryAfter time.Duration
 	// QuotaPolicy names the tightest calendar quota: the one of the tier's with the least left, in proportion. Empty:

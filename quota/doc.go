@@ -46,6 +46,20 @@
 // GCRA, the generic cell rate algorithm, stores t - (b - n)/r instead: one number. But a change of rate then rescales
 // what is owed, and a rate of 0 cannot be said.
 //
+// # The reserve
+//
+// Many tenants, each within its own limits, can drain the cluster's bucket, and a tenant that asks for next to nothing
+// is then refused with them. [Config.GlobalReserve] keeps the last fraction of that bucket for quiet tenants: those
+// whose own bucket is at least half full before the request. With the line at GlobalReserve times the cluster's burst, a
+// quiet tenant is served while the cluster holds the cost, and any other while it holds the cost and the line.
+//
+// RetryAfter is the time until either comes true: until the cluster holds the cost above the line, or until it holds the
+// cost and the tenant's bucket is half full. Waiting alone undoes neither, so this too is exact.
+//
+// Who lives on the reserve is not quiet for long: it has half its burst and one request more, and after that its own
+// rate. But a new tenant is quiet, and so is one whose request costs half its burst or more: the reserve does not hold
+// back a crowd of such. Tenants of an unlimited tier have no bucket, and are never quiet.
+//
 // # Forgetting
 //
 // An account can be forgotten once a new one would say the same: its bucket is full, and no calendar window that holds

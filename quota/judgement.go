@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/tenantgate/tenantgate/internal/bucket"
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
@@ -39,7 +40,7 @@ func (j *judgement) decide(shared *cluster) int {
 	// The cluster comes last: asking it and taking from it are one step.
 	if j.rules.Cluster.Burst > 0 && r.RetryAfter != Never {
 		var wait time.Duration
-		wait, ahead = shared.take(j.now.mono, j.rules.Cluster, j.call.Cost, ahead, take)
+		wait, ahead = shared.take(j, ahead, take)
 		j.short(tenant.ReasonGlobal, clusterPolicy, wait)
 	}
 	r.Allowed = r.Reason == tenant.ReasonNone
@@ -87,11 +88,23 @@ func (j *judgement) askTenant() {
 
 // bucketWait returns how long the caller has to wait for so many tokens.
 func (j *judgement) bucketWait(tokens float64) time.Duration {
-	b := &j.account.bucket
-	if b.Level(j.shard.mono) >= tokens {
+	return waitFor(&j.account.bucket, tokens, j.shard.mono, j.now.mono)
+}
+
+// waitFor returns how long a caller has to wait, from now, for tokens of a bucket that is asked as of mono.
+func waitFor(b *bucket.Bucket, tokens float64, mono, now time.Duration) time.Duration {
+	if b.Level(mono) >= tokens {
 		return 0
 	}
-	return b.Wait(j.now.mono, tokens)
+	return b.Wait(now, tokens)
+}
+
+// quietWait returns how long it is until the tenant's bucket is half full: [Never] where it has none.
+func (j *judgement) quietWait() time.Duration {
+	if !j.limited() {
+		return Never
+	}
+	return j.bucketWait(j.account.bucket.Burst / 2)
 }
 
 // askWindows asks the longest window first: of several that are short it is the one that is worth naming.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,8 +23,10 @@ const unavailableFor = time.Second
 type Limiter struct {
 	tiers     *tenant.Tiers
 	costs     Costs
-	otherwise int // the cost of an operation that is not in costs
+	otherwise int   // the cost of an operation that is not in costs
+	distinct  []int // the costs there are, ascending
 	cluster   Rate
+	reserve   float64
 	store     Store
 	own       *Memory // nil: the store is the caller's
 	unwatch   func()
@@ -45,12 +48,16 @@ func New(cfg Config) (*Limiter, error) {
 		costs:     maps.Clone(cfg.Costs),
 		otherwise: 1,
 		cluster:   cfg.Global,
+		reserve:   cfg.GlobalReserve,
 		store:     cfg.Store,
 		batches:   sync.Pool{New: func() any { return new([1]Call) }},
 	}
 	if cost, ok := cfg.Costs[DefaultOperation]; ok {
 		l.otherwise = cost
 	}
+	l.distinct = append(slices.Collect(maps.Values(l.costs)), l.otherwise)
+	slices.Sort(l.distinct)
+	l.distinct = slices.Compact(l.distinct)
 	if l.store == nil {
 		l.own = NewMemory(cfg.Now)
 		l.store = l.own
@@ -136,7 +143,10 @@ func (l *Limiter) cost(operation string) int {
 }
 
 func (l *Limiter) rules() Rules {
-	return Rules{Tiers: l.tiers, Cluster: l.cluster, Counted: WindowSet(l.counted.Load())}
+	return Rules{
+		Tiers: l.tiers, Cluster: l.cluster, Reserve: l.reserve, Costs: l.distinct,
+		Counted: WindowSet(l.counted.Load()),
+	}
 }
 
 // SetTier assigns tenant id the tier called name, in the store and so for every limiter that shares it. It wins over

@@ -18,6 +18,7 @@ type model struct {
 	tiers     map[string]tenant.Tier
 	counted   map[quota.Window]bool
 	cluster   *modelBucket // nil: none
+	line      *big.Rat     // below which the cluster serves only tenants whose bucket is half full
 	tenants   map[string]*modelTenant
 	local     map[string]modelAssignment // by Assign
 	stored    map[string]modelAssignment // by SetTier
@@ -69,7 +70,7 @@ func (b *modelBucket) wait(units *big.Rat) time.Duration {
 	switch {
 	case short.Sign() <= 0:
 		return 0
-	case b.rate.Sign() == 0:
+	case b.rate.Sign() == 0 || units.Cmp(b.burst) > 0:
 		return quota.Never
 	}
 	ns := short.Mul(short.Quo(short, b.rate), rat(int64(time.Second)))
@@ -197,7 +198,7 @@ func (m *model) decide(who tenant.Tenant, cost int, peek bool) (quota.Decision, 
 		}
 	}
 	if m.cluster != nil && d.RetryAfter != quota.Never {
-		short(tenant.ReasonGlobal, "cluster", m.late(m.cluster.wait(rat(cost))))
+		short(tenant.ReasonGlobal, "cluster", m.late(m.clusterWait(a, limited, rat(cost))))
 	}
 
 	var charge *modelCharge
@@ -210,6 +211,19 @@ func (m *model) decide(who tenant.Tenant, cost int, peek bool) (quota.Decision, 
 	}
 	m.tightest(&d, &t.Quotas)
 	return d, charge
+}
+
+// clusterWait returns how long it is until the cluster serves tenant a the cost.
+func (m *model) clusterWait(a *modelTenant, limited bool, cost *big.Rat) time.Duration {
+	if cost.Sign() == 0 {
+		return 0
+	}
+	wait := m.cluster.wait(new(big.Rat).Add(cost, m.line))
+	if limited {
+		half := new(big.Rat).Quo(a.bucket.burst, rat(2))
+		wait = min(wait, max(a.bucket.wait(half), m.cluster.wait(cost)))
+	}
+	return wait
 }
 
 // late adds the lag to a wait.

@@ -32,6 +32,7 @@ func TestProperties_CatchFaults(t *testing.T) {
 		{"refunds nothing", decidesAsTheModel(faulty(fault{refunds: 0, changeRefunds: true}))},
 		{"refunds twice", decidesAsTheModel(faulty(fault{refunds: 2, changeRefunds: true}))},
 		{"does not settle", decidesAsTheModel(faulty(fault{neverSettle: true}))},
+		{"serves anybody from the reserve", decidesAsTheModel(faulty(fault{noReserve: true}))},
 		{"hands out a burst now and then", decidesAsTheModel(faulty(fault{resetEvery: 5}))},
 		{"forgets what is not full", cannotBeNoticed((*quota.Memory).Forget)},
 		{"hands out a burst in between", noIntervalAdmitsMore(faulty(fault{resetEvery: 5}))},
@@ -73,6 +74,7 @@ type fault struct {
 	changeRefunds  bool
 	refunds        int // with changeRefunds: how often
 	neverSettle    bool
+	noReserve      bool
 	resetEvery     int // takes; 0: never
 	takes          int
 }
@@ -84,6 +86,9 @@ func (f *fault) Take(ctx context.Context, rules quota.Rules, calls []quota.Call)
 			_ = f.Reset(ctx, rules, c.Tenant)
 		}
 		c.Peek = c.Peek && !f.chargePeeks
+		if f.noReserve {
+			rules.Reserve = 0
+		}
 		if err := f.Store.Take(ctx, rules, calls[i:i+1]); err != nil {
 			return err
 		}

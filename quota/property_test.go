@@ -2,6 +2,7 @@ package quota_test
 
 import (
 	"context"
+	"math/big"
 	"strconv"
 	"testing"
 	"time"
@@ -71,7 +72,9 @@ func newMachine(t *rapid.T, wrap func(quota.Store) quota.Store) *machine {
 	}
 	if rapid.Bool().Draw(t, "cluster") {
 		cfg.Global = quota.Rate{PerSecond: 1, Burst: 10}
+		cfg.GlobalReserve = rapid.SampledFrom([]float64{0, 0.25, 0.5}).Draw(t, "reserve")
 		m.model.cluster = newModelBucket(1, 10)
+		m.model.line = new(big.Rat).SetFloat64(10 * cfg.GlobalReserve)
 	}
 	var err error
 	if m.tiers, err = tenant.NewTiers("free", catalogue...); err != nil {

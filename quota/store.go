@@ -53,6 +53,13 @@ type Rules struct {
 	Tiers *tenant.Tiers
 	// Cluster is the bucket that all tenants share. The zero Rate: there is none.
 	Cluster Rate
+	// Reserve is the last fraction of Cluster's burst, less than 1, that serves only tenants whose own bucket is at least
+	// half full: see the package comment. A lease never takes from it. 0: there is none.
+	Reserve float64
+	// Costs are what operations can cost, DefaultOperation included: distinct, ascending, and not to be changed. They
+	// are for a store that has to divide a tier among replicas, and must not divide it below a cost that fits. Nil: not
+	// known.
+	Costs []int
 	// Counted has the windows that some tier limits. A store counts all of them for every tenant, so that a change of
 	// tier inside a window neither forgets nor invents usage, and those of the applied tier, which may be newer.
 	Counted WindowSet
@@ -109,6 +116,8 @@ type Charge struct {
 	// Counted has the windows that were charged, and Windows the start of each, in Unix seconds.
 	Counted WindowSet
 	Windows [Windows]int64
+	// Tag is the store's own: what it needs to know when the charge comes back.
+	Tag int
 }
 
 // Spent is a tenant's calendar usage at an instant of the store's clock.

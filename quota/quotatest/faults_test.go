@@ -216,3 +216,67 @@ func (s keepsResult) Take(ctx context.Context, rules quota.Rules, calls []quota.
 	}
 	return nil
 }
+
+type ignoresReserve struct{ quota.Store }
+
+func (s ignoresReserve) Take(ctx context.Context, rules quota.Rules, calls []quota.Call) error {
+	rules.Reserve = 0
+	return s.Store.Take(ctx, rules, calls)
+}
+
+type leasesReserve struct{ quota.Store }
+
+func (s leasesReserve) Take(ctx context.Context, rules quota.Rules, calls []quota.Call) error {
+	if calls[0].Ahead > 0 {
+		rules.Reserve = 0
+	}
+	return s.Store.Take(ctx, rules, calls)
+}
+
+// trustsUnlimited takes a tenant without a bucket for one whose bucket is full.
+type trustsUnlimited struct{ quota.Store }
+
+func (s trustsUnlimited) Take(ctx context.Context, rules quota.Rules, calls []quota.Call) error {
+	if calls[0].Asserted.Tier == "open" {
+		rules.Reserve = 0
+	}
+	return s.Store.Take(ctx, rules, calls)
+}
+
+// asUnlimited returns the cluster's answer to a tenant that the reserve does not serve.
+func asUnlimited(s quota.Store, ctx context.Context, rules quota.Rules, cost int) (quota.Result, error) {
+	ask := []quota.Call{{Tenant: "nobody", Asserted: tenant.Assertion{Tier: "open"}, Cost: cost, Peek: true}}
+	err := s.Take(ctx, rules, ask)
+	return ask[0].Result, err
+}
+
+type hoardsReserve struct{ quota.Store }
+
+func (s hoardsReserve) Take(ctx context.Context, rules quota.Rules, calls []quota.Call) error {
+	for i := range calls {
+		refused, err := asUnlimited(s.Store, ctx, rules, calls[i].Cost)
+		if err != nil {
+			return err
+		}
+		if !refused.Allowed {
+			calls[i].Result = refused
+		} else if err := s.Store.Take(ctx, rules, calls[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitsForTheLine tells everybody to wait until the cluster holds the cost above the reserve.
+type waitsForTheLine struct{ quota.Store }
+
+func (s waitsForTheLine) Take(ctx context.Context, rules quota.Rules, calls []quota.Call) error {
+	return each(s.Store, ctx, rules, calls, func(c *quota.Call) error {
+		if c.Result.Reason != tenant.ReasonGlobal {
+			return nil
+		}
+		refused, err := asUnlimited(s.Store, ctx, rules, c.Cost)
+		c.Result.RetryAfter = refused.RetryAfter
+		return err
+	})
+}

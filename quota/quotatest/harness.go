@@ -18,6 +18,7 @@ var catalogue = []tenant.Tier{
 	{Name: "still", Rate: 0, Burst: 10},
 	{Name: "quick", Rate: 10, Burst: 2},
 	{Name: "quicker", Rate: 100, Burst: 2},
+	{Name: "steady", Rate: 10, Burst: 10},
 	{Name: "open", Rate: tenant.Unlimited},
 	{Name: "ticking", Rate: tenant.Unlimited, Quotas: tenant.Quotas{Second: 5}},
 	{Name: "planned", Rate: slow, Burst: 10, Quotas: tenant.Quotas{Day: 6, Month: 8}},
@@ -69,6 +70,9 @@ func (h *harness) limitCluster(burst int) {
 		h.rules.Cluster = quota.Rate{PerSecond: slow, Burst: burst}
 	}
 }
+
+// reserve keeps the last fraction of the cluster's bucket for tenants whose own is half full.
+func (h *harness) reserve(fraction float64) { h.rules.Reserve = fraction }
 
 // do has the store decide one call.
 func (h *harness) do(call quota.Call) quota.Result {

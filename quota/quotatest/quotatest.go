@@ -14,8 +14,8 @@
 //
 // What the suite holds a store to is what package quota promises its users: decisions are all or nothing, waits are
 // honoured, calendar usage is exact, refunds give back no more than was taken, changes of tier hand out nothing, leases
-// count against every limit from the moment they are granted, and all this under concurrency. Failure policies of
-// shared stores are not part of it.
+// count against every limit from the moment they are granted, the cluster's reserve serves quiet tenants only, and all
+// this under concurrency. Failure policies of shared stores are not part of it.
 package quotatest
 
 import (
@@ -53,7 +53,7 @@ type promise struct {
 
 func promises() []promise {
 	var all []promise
-	for _, part := range [][]promise{taking, waiting, windows, refunding, tiers, leasing, racing} {
+	for _, part := range [][]promise{taking, waiting, windows, refunding, tiers, leasing, reserving, racing} {
 		all = append(all, part...)
 	}
 	return all

@@ -44,6 +44,20 @@ var racing = []promise{
 			h.Errorf("admitted %d, want the cluster's 30", sum)
 		}
 	}},
+	{"of many at once none takes from the reserve that is not half full", func(h *harness) {
+		h.limitCluster(40)
+		h.reserve(0.25)
+		var admitted atomic.Int64
+		h.race(func(int) {
+			if h.tryTake("open", "open", 1).Allowed {
+				admitted.Add(1)
+			}
+		})
+		if got := admitted.Load(); got != 30 {
+			h.Errorf("admitted %d, want the 30 above the reserve", got)
+		}
+		h.mustTake("acme", "free", 10)
+	}},
 	{"a refusal is never seen as a debit by another", func(h *harness) {
 		// The odd racers cannot be admitted: their tenant is empty. If they held the cluster's last units for a moment, an
 		// even one would be refused.
