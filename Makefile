@@ -16,6 +16,9 @@ BENCH    ?= .
 # This module, and those under internal/ whose dependencies users of this one should not have.
 MODULES := . $(patsubst %/go.mod,%,$(wildcard internal/*/go.mod))
 
+# The folders whose tests start Redis servers, as a regular expression.
+WITH_REDIS := internal/redistest|quota/redisquota
+
 # $(call each,COMMAND) runs a command in the folder of every module.
 each = for module in $(MODULES); do (cd $$module && $(1)); done
 
@@ -37,12 +40,12 @@ plan: go ## a real trace of requests through four ways to hand out slots, from i
 		-durations page=80ms,asset=5ms,feed=40ms,file=200ms example/plan/testdata/web-trace.csv
 
 .PHONY: test
-test: go race ## all tests with the race detector; installs what they need
+test: go race redis ## all tests with the race detector; installs what they need
 	@$(call each,CGO_ENABLED=1 go test -race ./...)
 
 .PHONY: test-short
-test-short: go ## all tests of this module without the race detector: pure Go, nothing to install
-	@CGO_ENABLED=0 go test ./...
+test-short: go ## this module's tests but those that need a Redis, without the race detector: pure Go, nothing to install
+	@packages=$$(go list ./... | grep -Ev '/($(WITH_REDIS))(/|$$)'); CGO_ENABLED=0 go test $$packages
 
 .PHONY: check
 check: go ## gofmt, go vet, staticcheck, go mod tidy, and which package imports which
@@ -72,12 +75,16 @@ rivals: go ## fairslots and bulkhead beside semaphores, failsafe-go and the API 
 	@cd internal/rivals && go run . && echo && echo '### Fairness: three floods, in virtual time' && \
 		go test -count 1 -v -run Fairness . | sed -n 's/^ *|/|/p; /FAIL\|want/p'
 
+.PHONY: bench-redis
+bench-redis: go redis ## the quotas shared through Redis beside rueidis, go-redis and redis_rate, on a server of their own
+	@cd internal/redisrivals && go run .
+
 .PHONY: cover
 cover: go ## how much of each package the tests run; the lines are in cover.html
 	@CGO_ENABLED=0 go test -coverprofile cover.out ./...
 	@go tool cover -html cover.out -o cover.html
 	@go tool cover -func cover.out | tail -n 1
 
-.PHONY: go race
-go race:
+.PHONY: go race redis
+go race redis:
 	@.ci/need $@
