@@ -17,6 +17,7 @@ const (
 	jwt        = "github.com/golang-jwt/jwt/v5"
 	chi        = "github.com/go-chi/chi/v5"
 	prometheus = "github.com/prometheus/client_golang/prometheus"
+	redis      = "github.com/redis/go-redis/v9"
 )
 
 // rule says what a package may import.
@@ -35,6 +36,7 @@ var rules = map[string]rule{
 	"tenant/jwttenant/jwttest": {imports: []string{"tenant", "tenant/jwttenant", jwt}},
 	"quota":                    {imports: []string{"tenant", "internal/bucket"}, noHTTP: true},
 	"quota/quotatest":          {imports: []string{"quota", "tenant"}, noHTTP: true},
+	"quota/redisquota":         {imports: []string{"quota", "tenant", "internal/bucket", redis}, noHTTP: true},
 	"bulkhead":                 {imports: []string{"tenant", "internal/slots"}, noHTTP: true},
 	"fairslots":                {imports: []string{"tenant", "internal/slots"}, noHTTP: true},
 	"internal/slots":           {imports: []string{"tenant"}, noHTTP: true},
@@ -42,9 +44,10 @@ var rules = map[string]rule{
 	"internal/flood":           {imports: []string{"tenant", "bulkhead", "fairslots"}, noHTTP: true},
 	"internal/arch":            {},
 	"internal/bucket":          {noHTTP: true},
+	"internal/redistest":       {noHTTP: true},
 	"middleware":               {imports: []string{"tenant", "quota", "bulkhead", "fairslots", chi, prometheus}},
 	"example/...": {imports: []string{
-		"middleware", "tenant/...", "quota", "bulkhead", "fairslots", "internal/flood", "internal/replay", chi, prometheus + "/...",
+		"middleware", "tenant/...", "quota", "quota/redisquota", redis, "bulkhead", "fairslots", "internal/flood", "internal/replay", chi, prometheus + "/...",
 	}},
 }
 
@@ -73,6 +76,10 @@ func TestFaults_AreFound(t *testing.T) {
 		{"quota", module + "/fairslots", false},
 		{"quota", "net/http", false},
 		{"quota", "net/http/httptest", false},
+		{"quota", redis, false},
+		{"quota/redisquota", redis, true},
+		{"quota/redisquota", module + "/quota", true},
+		{"middleware", module + "/quota/redisquota", false},
 		{"fairslots", module + "/bulkhead", false},
 		{"middleware", prometheus, true},
 		{"middleware", module + "/tenant/jwttenant", false},

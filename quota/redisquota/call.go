@@ -1,0 +1,156 @@
+package redisquota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tenantgate/tenantgate/quota"
+)
+
+// rounds is how often a call of the script is made for one operation at most: again where the script had not been told
+// of the tier that applies, which costs a round once for each tier that is assigned in the store.
+const rounds = 4
+
+var requests = sync.Pool{New: func() any { return new(request) }}
+
+// call carries out the operations of a batch. The error says that the server failed.
+func (l *lane) call(ctx context.Context, batch []*entry) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.store.cfg.Timeout) // others wait for it too
+	defer cancel()
+	ops := make([]*operation, 0, full)
+	for _, e := range batch {
+		for i := range e.ops {
+			ops = append(ops, &e.ops[i])
+		}
+	}
+	rules := &batch[0].rules
+	for range rounds {
+		if err := l.round(ctx, rules, ops); err != nil {
+			l.note(err)
+			return err
+		}
+		missing := ops[:0]
+		for _, op := range ops {
+			if op.missing != "" {
+				l.store.want(op.missing)
+				missing = append(missing, op)
+			}
+		}
+		if ops = missing; len(ops) == 0 {
+			break
+		}
+	}
+	for _, op := range ops {
+		op.fail(fmt.Errorf("redisquota: tier of %s changes faster than it can be told", op.tenant), false)
+	}
+	l.note(nil)
+	return nil
+}
+
+// round has the script called for all operations at once.
+func (l *lane) round(ctx context.Context, rules *quota.Rules, ops []*operation) error {
+	if l.store.cluster != nil {
+		return l.clusterRound(ctx, rules, ops)
+	}
+	r := requests.Get().(*request)
+	defer requests.Put(r)
+	r.init(l.store, rules)
+	if rules.Cluster.Burst > 0 {
+		r.mode = clusterHere
+	}
+	for _, op := range ops {
+		r.add(op)
+	}
+	return l.sendAll(ctx, []*request{r})
+}
+
+// sendAll calls the script for each request, all in one trip, and says of the operations of those that failed why. The
+// error says that the server failed: no request succeeded.
+func (l *lane) sendAll(ctx context.Context, all []*request) error {
+	if len(all) == 0 {
+		return nil
+	}
+	cmds := make([]command, len(all))
+	for i, r := range all {
+		cmds[i] = newCommand(ctx, r)
+	}
+	l.process(ctx, cmds)
+	l.loadScript(ctx, cmds)
+	done := 0
+	var failed error
+	for i, r := range all {
+		if err := l.finish(ctx, r, cmds[i]); err != nil {
+			failed = err
+		} else {
+			done++
+		}
+	}
+	if done > 0 {
+		return nil
+	}
+	return failed
+}
+
+// process sends the commands; each has its own error then.
+func (l *lane) process(ctx context.Context, cmds []command) {
+	l.store.counts.scripts.Add(uint64(len(cmds)))
+	if len(cmds) == 1 {
+		_ = l.node.Process(ctx, cmds[0])
+		return
+	}
+	pipe := l.node.Pipeline()
+	for _, cmd := range cmds {
+		_ = pipe.Process(ctx, cmd) // only queues it
+	}
+	_, _ = pipe.Exec(ctx)
+}
+
+// loadScript sends again, with the script, the commands that the server refused because it does not have that.
+func (l *lane) loadScript(ctx context.Context, cmds []command) {
+	var again []command
+	for i := range cmds {
+		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
+			cmds[i] = cmds[i].whole(ctx)
+			again = append(again, cmds[i])
+		}
+	}
+	if len(again) > 0 {
+		l.process(ctx, again)
+	}
+}
+
+// finish reads the reply of a command.
+func (l *lane) finish(ctx context.Context, r *request, cmd command) error {
+	err := cmd.Err()
+	switch {
+	case moved(err):
+		err = l.redirect(ctx, r)
+	case err == nil:
+		err = r.read(cmd.Val())
+	}
+	if err == nil {
+		r.loan.repay(r.left)
+		return nil
+	}
+	inDoubt := !notDone(err)
+	if !inDoubt {
+		r.loan.repay(r.loan.portion)
+	} else {
+		r.loan.repay(portion{}) // it may be spent
+	}
+	r.fail(err, inDoubt)
+	return err
+}
+
+func (r *request) fail(err error, inDoubt bool) {
+	for _, op := range r.ops {
+		op.fail(fmt.Errorf("redisquota: %w", err), inDoubt)
+	}
+}
+
+// errCutOff is why nothing is asked of a server that was found dead.
+var errCutOff = errors.New("redisquota: the server is not asked: it failed before, and is tried again soon")

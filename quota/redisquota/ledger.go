@@ -1,0 +1,162 @@
+package redisquota
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tenantgate/tenantgate/quota"
+)
+
+// postEvery is how often it is tried to count in Redis what was admitted without it.
+const postEvery = 250 * time.Millisecond
+
+// ledger has the calendar usage that Redis does not know of yet. It is counted there exactly once: a posting has a
+// name, and Redis remembers the names for a day.
+type ledger struct {
+	store *Store
+	name  string // of this process among all
+
+	mu       sync.Mutex
+	postings map[string]*posting // by tenant; still added to
+	sent     []*posting          // and perhaps counted
+	made     int                 // postings
+	timer    *time.Timer         // nil: nothing to post
+	closed   bool
+
+	posting sync.Mutex // held while posting
+}
+
+// posting is one tenant's usage in the latest window of each kind.
+type posting struct {
+	id     string
+	tenant string
+	rules  quota.Rules
+	charge quota.Charge
+	units  [quota.Windows]int64
+}
+
+func (l *ledger) init(s *Store) {
+	l.store, l.name, l.postings = s, rand.Text(), map[string]*posting{}
+}
+
+// add adds units, fewer than 0 to take back, to the windows of a charge.
+func (l *ledger) add(rules *quota.Rules, c *quota.Charge, units int64) {
+	if c.Counted == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.postings[c.Tenant]
+	if p == nil {
+		l.made++
+		p = &posting{id: l.name + "-" + strconv.Itoa(l.made), tenant: c.Tenant}
+		l.postings[c.Tenant] = p
+	}
+	p.rules = *rules
+	for w := range quota.Window(quota.Windows) {
+		if !c.Counted.Has(w) || c.Windows[w] < p.charge.Windows[w] {
+			continue
+		}
+		if c.Windows[w] > p.charge.Windows[w] {
+			p.charge.Counted |= 1 << w
+			p.charge.Windows[w], p.units[w] = c.Windows[w], 0
+		}
+		p.units[w] += units
+	}
+	l.arm()
+}
+
+// arm has what there is posted soon. l is locked.
+func (l *ledger) arm() {
+	if l.timer == nil && !l.closed {
+		l.timer = time.AfterFunc(postEvery, l.post)
+	}
+}
+
+// post counts in Redis what it can.
+func (l *ledger) post() {
+	l.posting.Lock()
+	defer l.posting.Unlock()
+	l.mu.Lock()
+	for id, p := range l.postings {
+		l.sent = append(l.sent, p)
+		delete(l.postings, id)
+	}
+	due := l.sent
+	l.mu.Unlock()
+
+	var left []*posting
+	for i, p := range due {
+		err := l.count(p)
+		if err == nil {
+			continue
+		}
+		left = append(left, p)
+		if l.store.cluster == nil { // the others would fare no better
+			left = append(left, due[i+1:]...)
+			break
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sent, l.timer = left, nil
+	if len(l.sent)+len(l.postings) > 0 {
+		l.arm()
+	}
+}
+
+// count counts one posting in Redis, and looks whether a quota is exceeded for it.
+func (l *ledger) count(p *posting) error {
+	s := l.store
+	e := newEntry(&p.rules, 2)
+	defer e.free()
+	call := quota.Call{Tenant: p.tenant, Peek: true}
+	e.ops[0] = operation{kind: post, tenant: p.tenant, posted: p}
+	e.ops[1] = operation{kind: look, tenant: p.tenant, call: &call}
+	s.do(context.Background(), e)
+	if err := errors.Join(e.ops[0].err, e.ops[1].err); err != nil {
+		return err
+	}
+	for w := range quota.Window(quota.Windows) {
+		limit, spent := w.Limit(call.Result.Tier.Quotas), call.Result.Spent.Units[w]
+		if over := min(spent-limit, p.units[w]); limit > 0 && over > 0 {
+			s.counts.overrun.Add(uint64(over))
+			s.cfg.Logger.Warn("redisquota: more was admitted while Redis was away than the quota allows",
+				"tenant", p.tenant, "policy", w.String(), "limit", limit, "used", spent, "over", over)
+		}
+	}
+	return nil
+}
+
+// append describes the posting to the script.
+func (p *posting) append(b []byte) []byte {
+	b = append(b, count(p.charge.Counted))
+	for w := range quota.Window(quota.Windows) {
+		if p.charge.Counted.Has(w) {
+			b = appendFloats(append(b, byte(w)+1), float64(p.charge.Windows[w]), float64(p.units[w]))
+		}
+	}
+	return b
+}
+
+// close posts what there is, one last time.
+func (l *ledger) close() error {
+	l.mu.Lock()
+	l.closed = true
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.mu.Unlock()
+	l.post()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.sent); n > 0 {
+		return fmt.Errorf("redisquota: usage of %d tenants that were served while Redis was away could not be counted", n)
+	}
+	return nil
+}

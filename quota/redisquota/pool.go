@@ -1,0 +1,336 @@
+package redisquota
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tenantgate/tenantgate/quota"
+)
+
+// idle is how long a part of the bucket that all tenants share is kept while nobody borrows from it.
+const idle = 500 * time.Millisecond
+
+// margin is how long before its end nothing is lent of a part any more; the script makes sure.
+const margin = 200 * time.Millisecond
+
+// pool has this process's parts of the bucket that all tenants share, where that lives apart from the tenants' accounts.
+// They are leased: taken out of the bucket ahead, and counted against its burst until they are spent or given back, or
+// the lease is over. A request borrows what it may need, and brings back what it did not spend.
+type pool struct {
+	store *Store
+	rules quota.Rules   // for its requests
+	turn  chan struct{} // held by the one who draws from the bucket
+
+	mu      sync.Mutex
+	parts   []*part
+	lent    int           // loans that are out
+	settled chan struct{} // closed when something comes back; nil: nobody waits
+	news    bool          // something came back since the bucket was drawn from
+	level   level         // of the bucket when it was drawn from last, without the parts
+	drawn   time.Time     // when it was drawn from last
+	used    time.Time     // when something was borrowed last
+	ahead   float64       // what to draw beyond the need, for the next requests
+	timer   *time.Timer   // nil: there are no parts
+	closed  bool
+}
+
+// part is one lease of the bucket. units are what it holds there: what is here, what is lent, what was spent since the
+// bucket was last told.
+type part struct {
+	portion     // here
+	units, lent int
+	until       time.Time // by this process's clock
+}
+
+// loan is what a request borrowed. The zero loan is nothing.
+type loan struct {
+	portion
+	pool *pool
+	part *part
+}
+
+// pools are the pools of a store, by the bucket's limit.
+type pools struct {
+	mu sync.Mutex
+	m  map[quota.Rate]*pool
+}
+
+func (ps *pools) of(s *Store, rules *quota.Rules) *pool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	p := ps.m[rules.Cluster]
+	if p == nil {
+		if ps.m == nil {
+			ps.m = map[quota.Rate]*pool{}
+		}
+		p = &pool{store: s, rules: *rules, turn: make(chan struct{}, 1)}
+		ps.m[rules.Cluster] = p
+	}
+	return p
+}
+
+func (ps *pools) close(ctx context.Context) error {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	var first error
+	for _, p := range ps.m {
+		if err := p.close(ctx); first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// borrow returns what a request needs, and whether that is all of it. Where it is not, the loan is nothing; but as a
+// last resort it is what there is once no other loan is out, which might come back unspent: nobody is refused for the
+// sake of a request that is refused.
+func (p *pool) borrow(ctx context.Context, need int, lastResort bool) (loan, bool, error) {
+	if l, ok := p.tryBorrow(need, false); ok {
+		return l, true, nil
+	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return loan{}, false, ctx.Err()
+	}
+	for {
+		if l, ok := p.tryBorrow(need, false); ok {
+			return l, true, nil
+		}
+		if err := p.draw(ctx, need); err != nil {
+			return loan{}, false, err
+		}
+		if l, ok := p.tryBorrow(need, true); ok || !lastResort {
+			return l, ok, nil
+		}
+		l, back := p.rest()
+		if back == nil {
+			return l, false, nil
+		}
+		select {
+		case <-back:
+		case <-ctx.Done():
+			return loan{}, false, ctx.Err()
+		}
+	}
+}
+
+// tryBorrow borrows from one part. Of the reserve it does so only where that was just drawn, because then there was no
+// other.
+func (p *pool) tryBorrow(need int, fresh bool) (loan, bool) {
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used = now
+	for _, from := range p.parts {
+		if from.open < float64(need) && !(fresh && from.open+from.reserve >= float64(need)) || !now.Add(margin).Before(from.until) {
+			continue
+		}
+		open := min(from.open, float64(need))
+		return p.lend(from, portion{open: open, reserve: float64(need) - open}), true
+	}
+	return loan{}, false
+}
+
+// rest borrows what there is, or returns a channel that is closed once more may be there.
+func (p *pool) rest() (loan, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.settled == nil {
+		p.settled = make(chan struct{})
+	}
+	back := p.settled
+	if p.lent == 0 && p.news { // the next draw makes one part of all
+		p.tell()
+	} else if p.lent == 0 {
+		if len(p.parts) == 0 {
+			return loan{pool: p}, nil
+		}
+		return p.lend(p.parts[0], p.parts[0].portion), nil
+	}
+	return loan{}, back
+}
+
+// tell says that something came back. p is locked.
+func (p *pool) tell() {
+	p.news = true
+	if p.settled != nil {
+		close(p.settled)
+		p.settled = nil
+	}
+}
+
+// lend lends a portion of a part. p is locked.
+func (p *pool) lend(from *part, what portion) loan {
+	from.open -= what.open
+	from.reserve -= what.reserve
+	from.lent += int(what.open + what.reserve)
+	p.lent++
+	what.ends = from.ends
+	return loan{portion: what, pool: p, part: from}
+}
+
+// repay brings back what is left of a loan.
+func (l *loan) repay(left portion) {
+	if l.part == nil {
+		return
+	}
+	p := l.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l.part.lent -= int(l.open + l.reserve)
+	l.part.open += left.open
+	l.part.reserve += left.reserve
+	l.part = nil
+	p.lent--
+	p.tell()
+}
+
+// draw gives back what is not lent, and leases what is needed, and some more where the last lease was soon spent. Who
+// calls it holds the turn.
+func (p *pool) draw(ctx context.Context, need int) error {
+	sent := time.Now()
+	p.mu.Lock()
+	most := float64(p.rules.Cluster.Burst / (2 * p.store.cfg.Replicas))
+	switch since := sent.Sub(p.drawn); {
+	case since < 50*time.Millisecond:
+		p.ahead = min(2*p.ahead+float64(need), most)
+	case since > idle:
+		p.ahead /= 2
+	}
+	d := drawing{want: portion{open: float64(need) + min(p.ahead, max(most-float64(need), 0)), reserve: float64(need)}}
+	ops := p.giveBack()
+	p.mu.Unlock()
+
+	ops = append(ops, &operation{kind: draw, tenant: sharedID, drawing: &d})
+	now, err := p.send(ctx, ops)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.level, p.drawn = d.level, sent
+	if units := int(d.got.open + d.got.reserve); units > 0 {
+		p.parts = append(p.parts, &part{portion: d.got, units: units, until: sent.Add(micros(d.got.ends - now))})
+	}
+	if p.timer == nil && !p.closed {
+		p.timer = time.AfterFunc(idle, p.sweep)
+	}
+	return nil
+}
+
+// giveBack returns operations that end every part but for what is lent of it. p is locked.
+func (p *pool) giveBack() []*operation {
+	p.news = false
+	var ops []*operation
+	kept := p.parts[:0]
+	for _, from := range p.parts {
+		if units := from.units - from.lent; units > 0 {
+			unspent := &quota.Charge{Units: int(from.open + from.reserve), Bucket: true}
+			ops = append(ops, &operation{
+				kind: release, tenant: sharedID, charge: unspent, lease: hold{units: units, ends: from.ends},
+			})
+		}
+		from.open, from.reserve, from.units = 0, 0, from.lent
+		if from.lent > 0 && time.Now().Before(from.until) {
+			kept = append(kept, from)
+		}
+	}
+	clear(p.parts[len(kept):])
+	p.parts = kept
+	return ops
+}
+
+// send has operations on the shared bucket done, and returns the time of its server.
+func (p *pool) send(ctx context.Context, ops []*operation) (now float64, err error) {
+	l, err := p.store.laneOf(ctx, sharedID)
+	if err != nil {
+		return 0, err
+	}
+	if l.open() {
+		return 0, errCutOff
+	}
+	r := requests.Get().(*request)
+	defer requests.Put(r)
+	r.init(p.store, &p.rules)
+	for _, op := range ops {
+		r.add(op)
+	}
+	// Not by way of the lane's queue: those who are under way there may be waiting for this.
+	err = l.sendAll(ctx, []*request{r})
+	l.note(err)
+	if err == nil {
+		err = ops[len(ops)-1].err
+	}
+	return r.now, err
+}
+
+// sweep gives everything back once nobody has borrowed for a while.
+func (p *pool) sweep() {
+	p.mu.Lock()
+	busy := time.Since(p.used) < idle
+	if busy && !p.closed {
+		p.timer.Reset(idle)
+		p.mu.Unlock()
+		return
+	}
+	p.timer = nil
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), p.store.cfg.Timeout)
+	defer cancel()
+	_ = p.returnAll(ctx) // what cannot be given back comes back when the lease is over
+}
+
+func (p *pool) returnAll(ctx context.Context) error {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	ops := p.giveBack()
+	p.mu.Unlock()
+	if len(ops) == 0 {
+		return nil
+	}
+	_, err := p.send(ctx, ops)
+	return err
+}
+
+func (p *pool) close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.mu.Unlock()
+	return p.returnAll(ctx)
+}
+
+// seen returns the bucket as one finds it, later, who has so many units of it at hand. It is as old as the last draw,
+// which a request that is short has just made.
+func (p *pool) seen(have float64) level {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.level
+	l.Tokens += have
+	l.held = max(l.held-have, 0)
+	return l
+}
+
+// refund takes back units that were spent, as far as the bucket was not told so yet, and returns how many are left.
+func (p *pool) refund(units int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, to := range p.parts {
+		spent := to.units - to.lent - int(to.open+to.reserve)
+		back := min(units, spent)
+		to.reserve += float64(back) // it is for the bucket to say who may have it
+		units -= back
+	}
+	p.tell()
+	return units
+}

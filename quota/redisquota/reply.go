@@ -1,0 +1,135 @@
+package redisquota
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/tenantgate/tenantgate/internal/bucket"
+	"github.com/tenantgate/tenantgate/quota"
+)
+
+// What became of an operation. The numbers are the script's.
+const (
+	decided = iota
+	unknownTier
+	broken
+)
+
+// errReply is returned for a reply that the script cannot have made.
+var errReply = errors.New("redisquota: reply that makes no sense")
+
+// reader reads a reply. Once there is not enough left it has failed, and reads zeros.
+type reader struct {
+	rest   string
+	failed bool
+}
+
+func (r *reader) bytes(n int) string {
+	if n > len(r.rest) {
+		r.failed, r.rest = true, ""
+		return ""
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *reader) uint8() byte {
+	if b := r.bytes(1); b != "" {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) uint16() int {
+	low := r.uint8()
+	return int(low) | int(r.uint8())<<8
+}
+
+func (r *reader) float() float64 {
+	var b [8]byte
+	copy(b[:], r.bytes(8))
+	f := math.Float64frombits(binary.LittleEndian.Uint64(b[:]))
+	if math.IsNaN(f) {
+		r.failed = true
+		return 0
+	}
+	return f
+}
+
+// read hands the reply out to the operations. Its error says that none of it can be believed.
+func (r *request) read(reply string) error {
+	in := &reader{rest: reply}
+	r.now = in.float()
+	tokens, elapsed, held := in.float(), in.float(), in.float()
+	c := &r.rules.Cluster
+	if r.mode == clusterHere {
+		r.shared = level{
+			Bucket:  bucket.Bucket{Rate: c.PerSecond, Burst: float64(c.Burst), Tokens: tokens},
+			elapsed: micros(elapsed),
+			held:    held,
+		}
+	}
+	r.left = portion{open: in.float(), reserve: in.float()}
+	for _, op := range r.ops {
+		switch op.kind {
+		case refund, release, post:
+			continue // these find nothing
+		}
+		switch status := in.uint8(); status {
+		case decided:
+			r.readFound(in, op)
+		case unknownTier:
+			op.missing = in.bytes(int(in.uint8()))
+		case broken:
+			op.fail(fmt.Errorf("redisquota: account of %s: %s", op.tenant, in.bytes(in.uint16())), false)
+		default:
+			return errReply
+		}
+	}
+	if in.failed || in.rest != "" {
+		return errReply
+	}
+	return nil
+}
+
+func (r *request) readFound(in *reader, op *operation) {
+	switch op.kind {
+	case draw:
+		d, c := op.drawing, &r.rules.Cluster
+		d.got = portion{open: in.float(), reserve: in.float(), ends: in.float()}
+		d.level.Bucket = bucket.Bucket{Rate: c.PerSecond, Burst: float64(c.Burst), Tokens: in.float()}
+		d.level.elapsed, d.level.held = micros(in.float()), in.float()
+	case take, look:
+		short, index, flags := in.uint8(), in.uint16(), in.uint8()
+		op.assignedInStore = flags&1 != 0
+		if index >= len(r.tiers) {
+			in.failed = true
+			return
+		}
+		tier := &r.tiers[index]
+		tokens, elapsed := in.float(), in.float()
+		j := judgement{
+			call: op.call, tier: tier, rules: r.rules, shared: &r.shared,
+			own: level{
+				Bucket:  bucket.Bucket{Rate: tier.Rate, Burst: float64(tier.Burst), Tokens: tokens},
+				elapsed: micros(elapsed),
+			},
+			now: time.UnixMicro(int64(r.now)).UTC(),
+			at:  time.UnixMicro(int64(max(r.now, r.now-elapsed))).UTC(),
+		}
+		for w := range quota.Window(quota.Windows) {
+			if tier.windows.Has(w) {
+				j.spent[w] = int64(in.float())
+			}
+		}
+		if flags&2 != 0 {
+			j.own.held = in.float()
+			op.lease = hold{units: int(in.float()), ends: in.float()}
+		}
+		j.answer(short)
+	}
+}

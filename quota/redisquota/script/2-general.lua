@@ -1,0 +1,408 @@
+
+-- What is done where not all is plain: a table of the functions, by the kind of the operation.
+local function general()
+  -- Buckets. Leased tokens are out of a bucket, perhaps unspent, and so leave no room to refill: tokens + held <= burst.
+  -- A lease ends with a second and lasts less than two, so there are two ends at most.
+
+  local function level(b, t)
+    local elapsed, room = t - b.at, b.burst - b.held
+    if elapsed <= 0 then return b.tokens end
+    local there = b.tokens + b.rate * (elapsed * 1000) / 1e9
+    if there < room then return there end
+    return room > b.tokens and room or b.tokens
+  end
+
+  local function fill(b, there, t)
+    local room = b.burst - b.held
+    if room < 0 then room = 0 end
+    b.tokens = there < room and there or room
+    if t > b.at then b.at = t end
+  end
+
+  -- Ends the leases that are over at t, each at its end: the room that it kept is refilled from then on, not before.
+  local function expire(b, t)
+    while b.held > 0 and b.ends1 <= t do
+      fill(b, level(b, b.ends1), b.ends1)
+      b.ends1, b.held1, b.ends2, b.held2, b.held = b.ends2, b.held2, 0, 0, b.held2
+    end
+  end
+
+  local function hold(b, leased, ends)
+    if b.held1 == 0 or b.ends1 == ends then
+      b.ends1, b.held1 = ends, b.held1 + leased
+    else
+      b.ends2, b.held2 = ends, b.held2 + leased
+    end
+    b.held = b.held1 + b.held2
+  end
+
+  -- Ends a lease before its time; what is unspent of it goes back. One that is over is left alone: its room was given
+  -- away when it ended, and what came back now could be spent twice.
+  local function release(b, leased, ends, unspent, t)
+    local there = level(b, t)
+    if b.held1 >= leased and b.ends1 == ends then
+      b.held1 = b.held1 - leased
+    elseif b.held2 >= leased and b.ends2 == ends then
+      b.held2 = b.held2 - leased
+    else
+      return
+    end
+    if b.held1 == 0 then b.ends1, b.held1, b.ends2, b.held2 = b.ends2, b.held2, 0, 0 end
+    b.held = b.held1 + b.held2
+    fill(b, there + unspent, t)
+  end
+
+  -- Puts a bucket under a limit from t on, or from when its tier was defined anew; one that was not there starts full.
+  -- Reports whether it was under another.
+  local function settle(b, limit, t)
+    if not limit.limited or b.rate == limit.rate and b.burst == limit.burst then return false end
+    if b.tier == limit.name and limit.since > b.at and limit.since < t then t = limit.since end
+    local there = b.burst > 0 and level(b, t) or limit.burst
+    b.rate, b.burst, b.tier = limit.rate, limit.burst, limit.name
+    fill(b, there, t)
+    return true
+  end
+
+  -- Accounts: a bucket, what was spent in each window (by the window's number) and when last, and what is known of the
+  -- tenant's tier.
+
+  local FULL_FORM, FULL_SIZE = '<BBc0Bc0Bc0ddddddddddddI4dI4dddd', 4 + 8 * 17 + 8
+
+  -- Returns account i, brought to t, and t, which is now, or when the account last changed where the clock was ahead
+  -- then. Or nil, and what is wrong with its value.
+  local function load(i)
+    local v = values[i]
+    local a = {known = v and true, tokens = 0, rate = 0, burst = 0, at = 0, tier = '', kept = 0, charged = 0, 0, 0, 0,
+      0, 0, asserted = '', asserted_s = 0, asserted_ns = 0, assigned = '', assigned_s = 0, assigned_ns = 0, ends1 = 0,
+      held1 = 0, ends2 = 0, held2 = 0, held = 0, began = began, second = second}
+    local kind, size = v and byte(v), nil
+    if kind == PLAIN and #v >= PLAIN_SIZE and #v == PLAIN_SIZE + byte(v, 2) then
+      kind, a.tier, a.tokens, a.rate, a.burst, a.at, a.asserted_s, a.kept, a.charged, a[DAY], a[MONTH] =
+        unpack(PLAIN_FORM, v)
+      if a.asserted_s == NOTHING then a.asserted_s = 0 else a.asserted = a.tier end
+    elseif kind == FULL and #v >= FULL_SIZE then
+      kind, a.tier, a.asserted, a.assigned, a.tokens, a.rate, a.burst, a.at, a.kept, a.charged, a[1], a[2], a[3], a[4],
+        a[5], a.asserted_s, a.asserted_ns, a.assigned_s, a.assigned_ns, a.ends1, a.held1, a.ends2, a.held2, size =
+        unpack(FULL_FORM, v)
+      if size ~= #v + 1 then return nil, 'not an account' end
+      a.held = a.held1 + a.held2
+    elseif v then
+      return nil, 'not an account'
+    end
+    local t = now
+    if a.at > now then
+      t = a.at
+      a.second = floor(t / 1e6)
+      a.began = windows_of(a.second)
+    end
+    if a.held > 0 then expire(a, t) end
+    return a, t
+  end
+
+  -- For how many seconds an account says more than none would; nil: for ever. It stays for ten in any case, lest the
+  -- latest assertion of a busy tenant be forgotten whenever its bucket is full.
+  local function life(a, t)
+    if a.assigned ~= '' then return nil end
+    local span = 10
+    if a.tokens < a.burst then
+      if a.rate == 0 then return nil end
+      span = math.max(span, (a.burst - a.tokens) / a.rate + (a.at - t) / 1e6 + (a.held > 0 and 2 or 0))
+    end
+    for w, length in ipairs({1, 60, 3600, 86400, 31 * 86400}) do
+      if a[w] > 0 then span = math.max(span, a.began[w] + length - a.second) end
+    end
+    return span < 1e11 and ceil(span) or nil
+  end
+
+  local function save(i, a, t)
+    local span, same = life(a, t), false
+    if not span then
+      a.kept, writes[i] = 2 ^ 53, ''
+    elseif t + span * 1e6 > a.kept then
+      span = span + SPARE
+      a.kept, writes[i] = t + span * 1e6, string.format('%.0f', span)
+    else
+      same = not writes[i]
+    end
+    local v
+    if a.held == 0 and a.assigned == '' and a.asserted_ns == 0 and (a.asserted == a.tier or a.asserted == '') and
+      a[1] == 0 and a[2] == 0 and a[3] == 0 and span then
+      v = pack(PLAIN_FORM, PLAIN, #a.tier, a.tier, a.tokens, a.rate, a.burst, a.at,
+        a.asserted == '' and NOTHING or a.asserted_s, a.kept, a.charged, a[DAY], a[MONTH])
+    else
+      v = pack(FULL_FORM, FULL, #a.tier, a.tier, #a.asserted, a.asserted, #a.assigned, a.assigned, a.tokens, a.rate, a.burst,
+        a.at, a.kept, a.charged, a[1], a[2], a[3], a[4], a[5], a.asserted_s, a.asserted_ns, a.assigned_s,
+        a.assigned_ns, a.ends1, a.held1, a.ends2, a.held2)
+    end
+    if same or writes[i] == SAME then
+      writes[i] = SAME
+      if #v ~= #values[i] then writes[i] = string.format('%.0f', math.max(ceil((a.kept - t) / 1e6), 1)) end
+    end
+    values[i] = v
+  end
+
+  -- One instant dates all windows: one is over if nothing was charged since the one that holds t began.
+  local function used(a, w) return a.charged >= a.began[w] and a[w] or 0 end
+
+  local function add(a, w, n)
+    n = used(a, w) + n
+    a[w] = n < 0 and 0 or n > 2 ^ 53 and 2 ^ 53 or n -- there it stays rather than lose count
+  end
+
+  -- Makes the windows those that hold t.
+  local function turn(a)
+    for w = SECOND, MONTH do a[w] = used(a, w) end
+    a.charged = a.second
+  end
+
+  -- The bucket that all tenants share is two numbers while the operations are decided: see open.
+
+  local function divide(there)
+    open = there > line and there - line or 0
+    reserve = there - open
+  end
+
+  local function change_shared(change, ...)
+    local b = load(shared)
+    b.tokens, b.at = open + reserve, shared_t
+    if change then change(b, ...) end
+    shared_held, shared_plain = b.held, false
+    divide(level(b, shared_t))
+    save(shared, b, shared_t)
+  end
+
+  local function open_shared()
+    local b, t = load(shared)
+    if not b then return t end
+    settle(b, {name = '', limited = true, since = 0, rate = shared_rate, burst = shared_burst}, t)
+    shared_t, shared_held = t, b.held
+    divide(level(b, t))
+    save(shared, b, t)
+    writes[shared] = nil -- nothing has been taken yet
+  end
+
+  local function spend(n)
+    shared_changed = true
+    if n <= open then
+      open = open - n
+    else
+      reserve, open = reserve - (n - open), 0
+    end
+  end
+
+  local function give_shared(n)
+    local there, room = open + reserve + n, shared_burst - shared_held
+    shared_changed = true
+    divide(there < room and there or math.max(room, open + reserve))
+  end
+
+  -- The operations. Each reads its arguments and returns its part of the reply.
+
+  local function broken(wrong) return pack('<BH', BROKEN, #wrong) .. wrong end
+
+  -- The tier that applies: of the assignment here and the one in the asking process the later, else the latest
+  -- assertion, else the default. nil, and the answer, where the request does not have it.
+  local function applies(a, asserted, given, given_s, given_ns)
+    if given > 0 and (a.assigned == '' or given_s > a.assigned_s or
+      given_s == a.assigned_s and given_ns >= a.assigned_ns) then
+      return named[tiers[given].name]
+    end
+    local name = a.assigned ~= '' and a.assigned or asserted
+    if name == '' then return tiers[1] end
+    return named[name], pack('<BB', UNKNOWN_TIER, #name) .. name
+  end
+
+  -- The most that can be leased beside a cost, and until when: a second's end, and the end of no window that counts.
+  local function lease(a, limit, there, cost, ahead)
+    local ends = (a.second + 2) * 1e6
+    if limit.windows > 0 and (limit[1] == SECOND or (a.second + 1) % 60 == 0) then ends = (a.second + 1) * 1e6 end
+    if mode ~= NO_CLUSTER then
+      ahead = math.min(ahead, floor(open) - cost)
+      if mode ~= CLUSTER_HERE then ends = math.min(ends, open_until) end
+    end
+    if limit.limited then ahead = math.min(ahead, floor(there) - cost) end
+    for w, most in pairs(limit.limits) do
+      if most > 0 then ahead = math.min(ahead, most - used(a, w) - cost) end
+    end
+    if ahead <= 0 or ends - now < 100e3 then return 0, 0 end
+    return ahead, ends
+  end
+
+  local function shortage(a, limit, there, cost)
+    local short = 0
+    if limit.limited and there < cost then short = cost > limit.burst and SHORT_PLAN or SHORT_TENANT end
+    for _, w in ipairs(limit) do
+      local most = limit.limits[w]
+      if most > 0 and cost > most - used(a, w) and short ~= SHORT_PLAN then
+        short = cost > most and SHORT_PLAN or short + 2 ^ w
+      end
+    end
+    if mode ~= NO_CLUSTER and cost > open and short ~= SHORT_PLAN and
+      not (limit.limited and there >= limit.burst / 2 and cost <= open + reserve) then
+      short = short + SHORT_GLOBAL
+    end
+    return short
+  end
+
+  local function decide(i, says, says_s, cost, says_ns, ahead, given, given_s, given_ns, peek)
+    local a, t = load(i)
+    if not a then return broken(t) end
+    local asserted, news = a.asserted, false
+    if says > 0 and (asserted == '' or says_s > a.asserted_s or says_s == a.asserted_s and says_ns >= a.asserted_ns) then
+      asserted = tiers[says].name
+      news = asserted ~= a.asserted or says_s ~= a.asserted_s or says_ns ~= a.asserted_ns
+    end
+    local limit, unknown = applies(a, asserted, given, given_s, given_ns)
+    if not limit then return unknown end
+    if news then a.asserted, a.asserted_s, a.asserted_ns = asserted, says_s, says_ns end
+    news = settle(a, limit, t) or news
+
+    local there, short = level(a, t), 0
+    if cost > 0 then short = shortage(a, limit, there, cost) end
+    local leased, ends = 0, 0
+    if short == 0 and not peek then
+      if ahead > 0 then leased, ends = lease(a, limit, there, cost, ahead) end
+      local n = cost + leased
+      if n > 0 then
+        a.tokens, a.at, a.known, news = limit.limited and there - n or there, t, true, true
+        if limit.windows > 0 then turn(a) end
+        for _, w in ipairs(limit) do add(a, w, n) end
+        if limit.limited and leased > 0 then hold(a, leased, ends) end
+        if mode ~= NO_CLUSTER then spend(n) end
+        if leased > 0 and mode == CLUSTER_HERE then change_shared(hold, leased, ends) end
+      end
+    end
+    if news and a.known and not peek then save(i, a, t) end
+
+    local leases = a.held > 0 or leased > 0
+    local found = pack('<BI4dd', DECIDED,
+      short + 256 * limit.index + (a.assigned ~= '' and 2 ^ 24 or 0) + (leases and 2 ^ 25 or 0), a.tokens, now - a.at)
+    for _, w in ipairs(limit) do found = found .. pack('<d', used(a, w)) end
+    if leases then found = found .. pack('<ddd', a.held, leased, ends) end
+    return found
+  end
+
+  local function take()
+    local i, says, says_s, cost
+    i, says, says_s, cost, pos = unpack('<HHdd', ARG, pos)
+    return decide(i, says, says_s, cost, 0, 0, 0, 0, 0, false)
+  end
+
+  local function take_any()
+    local peek, i, says, says_s, cost, says_ns, ahead, given, given_s, given_ns
+    peek, i, says, says_s, cost, says_ns, ahead, given, given_s, given_ns, pos = unpack('<BHHddI4dHdI4', ARG, pos)
+    return decide(i, says, says_s, cost, says_ns, ahead, given, given_s, given_ns, peek == 1)
+  end
+
+  -- Reads the windows that were charged, and when each began; gives n back to those that are not over.
+  local function refund_windows(a, n)
+    local windows, w, from
+    windows, pos = unpack('<B', ARG, pos)
+    for _ = 1, windows do
+      w, from, pos = unpack('<Bd', ARG, pos)
+      if a and from == a.began[w] and used(a, w) > 0 then a[w] = math.max(a[w] - n, 0) end
+    end
+  end
+
+  local function refund()
+    local i, n, bucket, cluster
+    i, n, bucket, cluster, pos = unpack('<HdBB', ARG, pos)
+    if cluster == 1 and mode == CLUSTER_HERE then give_shared(n) end
+    local a, t = load(i)
+    if a and bucket == 1 and a.burst > 0 then fill(a, level(a, t) + n, t) end
+    refund_windows(a, n)
+    if a and a.known then save(i, a, t) end
+    return ''
+  end
+
+  -- Ends a lease: what is unspent goes back to every limit that it was taken from.
+  local function end_lease()
+    local i, leased, ends, unspent, bucket, cluster
+    i, leased, ends, unspent, bucket, cluster, pos = unpack('<HdddBB', ARG, pos)
+    if cluster == 1 and mode == CLUSTER_HERE then change_shared(release, leased, ends, unspent, shared_t) end
+    local a, t = load(i)
+    if a and bucket == 1 then release(a, leased, ends, unspent, t) end
+    refund_windows(a, unspent)
+    if a and a.known then save(i, a, t) end
+    return ''
+  end
+
+  -- Counts units that were admitted while this server was not there, whatever the limits say now; each posting once.
+  local function post()
+    local i, posting, windows, w, from, n
+    i, posting, windows, pos = unpack('<HHB', ARG, pos)
+    local a, t = load(i)
+    local first = a and redis.call('SET', KEYS[posting], 1, 'NX', 'EX', 86400)
+    if first then
+      turn(a)
+      a.tokens, a.at = level(a, t), t
+    end
+    for _ = 1, windows do
+      w, from, n, pos = unpack('<Bdd', ARG, pos)
+      if first and from == a.began[w] then add(a, w, n) end
+    end
+    if first then save(i, a, t) end
+    return ''
+  end
+
+  -- Brings the bucket under the tier that applies.
+  local function retier(i, a, t, given, given_s, given_ns)
+    local limit, unknown = applies(a, a.asserted, given, given_s, given_ns)
+    if not limit then return unknown end
+    if a.burst > 0 then settle(a, limit, t) end
+    if a.known then save(i, a, t) end
+    return pack('<B', DECIDED)
+  end
+
+  local function set_tier()
+    local i, name, s, ns, given, given_s, given_ns
+    i, name, s, ns, given, given_s, given_ns, pos = unpack('<HHdI4HdI4', ARG, pos)
+    local a, t = load(i)
+    if not a then return broken(t) end
+    if a.assigned == '' or s > a.assigned_s or s == a.assigned_s and ns >= a.assigned_ns then
+      a.assigned, a.assigned_s, a.assigned_ns = name > 0 and tiers[name].name or '', s, ns
+      a.known = a.known or name > 0
+    end
+    return retier(i, a, t, given, given_s, given_ns)
+  end
+
+  local function settle_account()
+    local i, given, given_s, given_ns
+    i, given, given_s, given_ns, pos = unpack('<HHdI4', ARG, pos)
+    local a, t = load(i)
+    if not a then return broken(t) end
+    return retier(i, a, t, given, given_s, given_ns)
+  end
+
+  local function reset()
+    local i
+    i, pos = unpack('<H', ARG, pos)
+    local a, t = load(i)
+    if not a then return broken(t) end
+    if a.burst > 0 then
+      fill(a, a.burst, t)
+      save(i, a, t)
+    end
+    return pack('<B', DECIDED)
+  end
+
+  -- Leases tokens of the bucket that all tenants share to a process for decisions elsewhere.
+  local function draw()
+    local i, want, want_reserve
+    i, want, want_reserve, pos = unpack('<Hdd', ARG, pos)
+    local b, t = load(i)
+    if not b then return broken(t) end
+    settle(b, {name = '', limited = true, since = 0, rate = shared_rate, burst = shared_burst}, t)
+    local there = level(b, t)
+    local from_open = math.max(math.min(want, floor(there - line)), 0)
+    local from_reserve = math.max(math.min(want_reserve - from_open, floor(there) - from_open), 0)
+    local ends = (b.second + 2) * 1e6
+    b.tokens, b.at = there - from_open - from_reserve, t
+    if from_open + from_reserve > 0 then hold(b, from_open + from_reserve, ends) end
+    save(i, b, t)
+    return pack('<Bdddddd', DECIDED, from_open, from_reserve, ends, b.tokens, now - b.at, b.held)
+  end
+
+  return {take, take_any, refund, end_lease, post, set_tier, settle_account, reset, draw, open_shared = open_shared,
+    change_shared = change_shared}
+end

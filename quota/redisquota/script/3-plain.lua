@@ -1,0 +1,135 @@
+
+local functions
+local function rarely()
+  functions = functions or general()
+  return functions
+end
+
+if mode ~= CLUSTER_HERE and now >= open_until then open, reserve = 0, 0 end -- the lease is over
+if mode == CLUSTER_HERE then
+  local v = values[shared]
+  if v and byte(v) == PLAIN and #v == PLAIN_SIZE then
+    local kind, name, tokens, rate, burst, at, asserted_s, kept = unpack(PLAIN_FORM, v)
+    if rate == shared_rate and burst == shared_burst and at <= now then
+      shared_plain, shared_kept = true, kept
+      local there = tokens + rate * ((now - at) * 1000) / 1e9
+      if there > burst then there = burst end
+      open = there > line and there - line or 0
+      reserve = there - open
+    end
+  end
+  if not shared_plain then
+    local wrong = rarely().open_shared()
+    if wrong then return redis.error_reply('ERR ' .. KEYS[shared] .. ': ' .. wrong) end
+  end
+end
+
+local found, TEXT = {''}, {} -- TEXT: of numbers, which are slow to hand to the server
+for n = 2, operations + 1 do
+  local kind, i, says, says_s, cost, after = byte(ARG, pos), nil, nil, nil, nil, nil
+  if kind == 1 then
+    kind, i, says, says_s, cost, after = unpack('<BHHdd', ARG, pos)
+    local v, limit = values[i], tiers[says > 0 and says or 1]
+    if v and limit.plain and byte(v) == PLAIN and #v == PLAIN_SIZE + #limit.name then
+      local name, tokens, rate, burst, at, asserted_s, kept, charged, day, month
+      kind, name, tokens, rate, burst, at, asserted_s, kept, charged, day, month = unpack(PLAIN_FORM, v)
+      if name == limit.name and rate == limit.rate and burst == limit.burst and at <= now and
+        (says > 0 and (says_s == asserted_s or says_s > asserted_s and asserted_s ~= NOTHING) or
+        says == 0 and asserted_s == NOTHING) then
+        local elapsed, there, short = now - at, tokens, 0
+        if elapsed > 0 then
+          there = tokens + rate * (elapsed * 1000) / 1e9
+          if there > burst then there = burst end
+        end
+        if charged < began[MONTH] then day, month = 0, 0 elseif charged < began[DAY] then day = 0 end
+
+        if there < cost then short = cost > burst and SHORT_PLAN or SHORT_TENANT end
+        local most = limit.day
+        if most and most > 0 and cost > most - day and short ~= SHORT_PLAN then
+          short = cost > most and SHORT_PLAN or short + 16
+        end
+        most = limit.month
+        if most and most > 0 and cost > most - month and short ~= SHORT_PLAN then
+          short = cost > most and SHORT_PLAN or short + 32
+        end
+        if mode ~= NO_CLUSTER and cost > open and short ~= SHORT_PLAN and
+          not (there >= burst / 2 and cost <= open + reserve) then
+          short = short + SHORT_GLOBAL
+        end
+
+        if short == 0 then
+          if limit.day then day = day + cost end
+          if limit.month then month = month + cost end
+          tokens, elapsed = there - cost, 0
+          local span, left = (burst - tokens) / rate, 0
+          if month > 0 then
+            left = began[MONTH] + 31 * 86400 - second
+          elseif day > 0 then
+            left = began[DAY] + 86400 - second
+          end
+          if span < left then span = left end
+          if span < 10 then span = 10 end
+          if now + span * 1e6 > kept then
+            span = ceil(span) + SPARE
+            kept = now + span * 1e6
+            local text = TEXT[span]
+            if not text then
+              text = string.format('%.0f', span)
+              TEXT[span] = text
+            end
+            writes[i] = text
+          elseif not writes[i] then
+            writes[i] = SAME
+          end
+          values[i] = pack(PLAIN_FORM, PLAIN, #name, name, tokens, rate, burst, now, says > 0 and says_s or NOTHING, kept,
+            limit.windows > 0 and second or charged, day, month)
+          if mode ~= NO_CLUSTER then
+            shared_changed = true
+            if cost <= open then
+              open = open - cost
+            else
+              reserve, open = reserve - (cost - open), 0
+            end
+          end
+        end
+        if short == 0 or says == 0 or says_s == asserted_s then
+          found[n] = pack(FOUND[limit.windows], DECIDED, short + 256 * limit.index, tokens, elapsed,
+            limit.day and day or month, month)
+          pos, kind = after, nil
+        end
+      end
+    end
+  end
+  if kind then
+    kind, pos = byte(ARG, pos), pos + 1
+    found[n] = rarely()[kind]()
+  end
+end
+
+if shared_changed and shared_plain then
+  local span = math.max((shared_burst - open - reserve) / shared_rate, 10)
+  writes[shared] = SAME
+  if now + span * 1e6 > shared_kept then
+    span = ceil(span) + SPARE
+    shared_kept, writes[shared] = now + span * 1e6, string.format('%.0f', span)
+  end
+  values[shared] = pack(PLAIN_FORM, PLAIN, 0, '', open + reserve, shared_rate, shared_burst, now, NOTHING, shared_kept, 0, 0, 0)
+elseif shared_changed then
+  rarely().change_shared()
+end
+for i = 1, #KEYS do
+  local how = writes[i]
+  if how == SAME then
+    redis.call('SETRANGE', KEYS[i], '0', values[i])
+  elseif how == '' then
+    redis.call('SET', KEYS[i], values[i])
+  elseif how then
+    redis.call('SETEX', KEYS[i], how, values[i])
+  end
+end
+if mode == CLUSTER_HERE then
+  found[1] = pack('<dddddd', now, open + reserve, now - shared_t, shared_held, open, reserve)
+else
+  found[1] = pack('<dddddd', now, 0, 0, 0, open, reserve)
+end
+return table.concat(found)

@@ -1,0 +1,43 @@
+package redisquota
+
+import (
+	"sync/atomic"
+
+	"github.com/tenantgate/tenantgate/quota"
+)
+
+// counts are what a store counts of itself.
+type counts struct {
+	decisions, alone, scripts, failures, inDoubt, overrun, leased, changes atomic.Uint64
+}
+
+// Stats returns what the store counted since it was made.
+func (s *Store) Stats() quota.StoreStats {
+	c := &s.counts
+	stats := quota.StoreStats{
+		Shared:    true,
+		Changes:   c.changes.Load(),
+		Decisions: c.decisions.Load(),
+		Alone:     c.alone.Load(),
+		Leased:    c.leased.Load(),
+		Calls:     c.scripts.Load(),
+		Failures:  c.failures.Load(),
+		InDoubt:   c.inDoubt.Load(),
+		Overrun:   c.overrun.Load(),
+	}
+	for _, l := range s.lanes.all() {
+		stats.Shared = stats.Shared && !l.open()
+	}
+	return stats
+}
+
+// changed says that a server is not asked any more because of err, or is asked again.
+func (s *Store) changed(l *lane, err error) {
+	s.counts.changes.Add(1)
+	log, addr := s.cfg.Logger, l.of.Options().Addr
+	if err != nil {
+		log.Warn("redisquota: Redis does not answer", "server", addr, "policy", s.cfg.OnFailure.String(), "error", err)
+	} else {
+		log.Info("redisquota: Redis is back", "server", addr)
+	}
+}

@@ -1,0 +1,258 @@
+package redisquota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tenantgate/tenantgate/quota"
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// ErrClosed is returned by a store that was closed.
+var ErrClosed = errors.New("redisquota: store closed")
+
+// sharedID stands for a tenant's where the bucket that all tenants share is meant; no tenant can have it.
+const sharedID = "_cluster"
+
+// Store is a [quota.Store] in Redis. See the package comment for what it guarantees. All methods may be called
+// concurrently. [New] makes one; the zero Store is not usable.
+type Store struct {
+	cfg      Config
+	cluster  *redis.ClusterClient // nil: there is one server
+	clock    func() float64       // in microseconds since the Unix epoch; 0: the server's own
+	notPlain bool                 // has the script decide in its general way only
+
+	lanes      lanes
+	pools      pools
+	catalogues catalogues
+	tiers      atomic.Pointer[[]string] // see want
+	local      local
+	counts     counts
+	closed     atomic.Bool
+}
+
+// New returns a store. client is a *redis.Client (of one server, or of a set with failover) or a *redis.ClusterClient,
+// and stays the caller's to close, after the store. Its timeouts do not matter but for how long it takes to connect,
+// and its retries not at all: a decision that may have been made is not asked for again. New asks nothing of Redis, so
+// a service starts while that is down. The error names everything that is wrong with cfg.
+func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	cfg.setDefaults()
+	s := &Store{cfg: cfg, clock: func() float64 { return 0 }}
+	switch c := client.(type) {
+	case *redis.Client:
+		s.lanes.add(s, c)
+	case *redis.ClusterClient:
+		s.cluster = c
+	default:
+		return nil, fmt.Errorf("redisquota: client is a %T, want a *redis.Client or a *redis.ClusterClient", client)
+	}
+	s.local.init(s)
+	return s, nil
+}
+
+func (s *Store) key(id string) string { return s.cfg.Prefix + "{" + id + "}" }
+
+// want has every request from now on describe the tier called name.
+func (s *Store) want(name string) {
+	const most = 64
+	for {
+		old := s.tiers.Load()
+		var names []string
+		if old != nil && len(*old) < most {
+			names = append(names, *old...)
+		}
+		names = append(names, name)
+		if s.tiers.CompareAndSwap(old, &names) {
+			return
+		}
+	}
+}
+
+// wanted returns the names of the tiers that scripts asked for.
+func (s *Store) wanted() []string {
+	if names := s.tiers.Load(); names != nil {
+		return *names
+	}
+	return nil
+}
+
+var entries = sync.Pool{New: func() any { return &entry{wake: make(chan bool, 1)} }}
+
+// newEntry returns an entry for n operations.
+func newEntry(rules *quota.Rules, n int) *entry {
+	e := entries.Get().(*entry)
+	e.rules = *rules
+	if cap(e.ops) < n {
+		e.ops = make([]operation, n)
+	}
+	e.ops = e.ops[:n]
+	return e
+}
+
+func (e *entry) free() {
+	clear(e.ops)
+	e.rules = quota.Rules{}
+	entries.Put(e)
+}
+
+// Take implements [quota.Store]. It fails only where OnFailure is [Closed] and Redis did not decide. Of a call's Ahead
+// it grants nothing.
+func (s *Store) Take(ctx context.Context, rules quota.Rules, calls []quota.Call) error {
+	if s.closed.Load() {
+		return ErrClosed
+	}
+	for len(calls) > 0 {
+		n := min(len(calls), full)
+		if s.cluster != nil {
+			n = 1 // the next may live elsewhere
+		}
+		if err := s.take(ctx, &rules, calls[:n]); err != nil {
+			return err
+		}
+		calls = calls[n:]
+	}
+	return nil
+}
+
+func (s *Store) take(ctx context.Context, rules *quota.Rules, calls []quota.Call) error {
+	e := newEntry(rules, len(calls))
+	defer e.free()
+	for i := range calls {
+		op := &e.ops[i]
+		op.kind, op.tenant, op.call = take, calls[i].Tenant, &calls[i]
+		if calls[i].Peek {
+			op.kind = look
+		}
+	}
+	s.do(ctx, e)
+	s.counts.decisions.Add(uint64(len(calls)))
+	for i := range e.ops {
+		op := &e.ops[i]
+		if op.err == nil {
+			if op.assignedInStore {
+				s.local.assigned(op.tenant, op.call.Result.Tier.Name)
+			}
+			continue
+		}
+		if op.inDoubt && !op.call.Peek {
+			s.counts.inDoubt.Add(1)
+		}
+		if err := s.local.decide(rules, op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// do has the operations of e done, which concern one account or one server.
+func (s *Store) do(ctx context.Context, e *entry) {
+	l, err := s.laneOf(ctx, e.ops[0].tenant)
+	if err != nil {
+		e.fail(err)
+		return
+	}
+	l.do(ctx, e)
+}
+
+// manage has one operation done, and returns why it could not be.
+func (s *Store) manage(ctx context.Context, rules *quota.Rules, op operation) error {
+	if s.closed.Load() {
+		return ErrClosed
+	}
+	e := newEntry(rules, 1)
+	defer e.free()
+	e.ops[0] = op
+	s.do(ctx, e)
+	return e.ops[0].err
+}
+
+// Refund implements [quota.Store]. Where Redis does not answer, the units are lost; those that were admitted while it
+// was away are refunded here.
+func (s *Store) Refund(ctx context.Context, rules quota.Rules, charges []quota.Charge) error {
+	var errs []error
+	for i := range charges {
+		c := &charges[i]
+		switch {
+		case c.Units <= 0:
+		case c.Tag == localTag:
+			s.local.refund(&rules, c)
+		default:
+			errs = append(errs, s.refund(ctx, &rules, c))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Store) refund(ctx context.Context, rules *quota.Rules, c *quota.Charge) error {
+	err := s.manage(ctx, rules, operation{kind: refund, tenant: c.Tenant, charge: c})
+	if s.cluster == nil || !c.Cluster {
+		return err
+	}
+	if units := s.pools.of(s, rules).refund(c.Units); units > 0 {
+		shared := &quota.Charge{Tenant: sharedID, Units: units, Bucket: true}
+		err = errors.Join(err, s.manage(ctx, rules, operation{kind: refund, tenant: sharedID, charge: shared}))
+	}
+	return err
+}
+
+// SetTier implements [quota.Store].
+func (s *Store) SetTier(ctx context.Context, rules quota.Rules, id string, assigned tenant.Assertion) error {
+	return s.manage(ctx, &rules, operation{kind: setTier, tenant: id, assigned: assigned})
+}
+
+// Settle implements [quota.Store]. It does not visit every bucket: each is settled when it is next touched, as of now.
+func (s *Store) Settle(ctx context.Context, rules quota.Rules, id string) error {
+	if id != "" {
+		return s.manage(ctx, &rules, operation{kind: settle, tenant: id})
+	}
+	if s.closed.Load() {
+		return ErrClosed
+	}
+	l, err := s.laneOf(ctx, sharedID)
+	if err != nil {
+		return err
+	}
+	now, err := l.time(ctx)
+	if err != nil {
+		return err
+	}
+	s.catalogues.of(rules.Tiers).defined(now)
+	return nil
+}
+
+// Reset implements [quota.Store]. Units that are leased stay so until they are spent or given back.
+func (s *Store) Reset(ctx context.Context, rules quota.Rules, id string) error {
+	return s.manage(ctx, &rules, operation{kind: reset, tenant: id})
+}
+
+// Usage implements [quota.Store].
+func (s *Store) Usage(ctx context.Context, rules quota.Rules, call *quota.Call) error {
+	c := *call
+	c.Cost = 0
+	err := s.manage(ctx, &rules, operation{kind: look, tenant: call.Tenant, call: &c})
+	if err == nil {
+		call.Result = quota.Result{Tier: c.Result.Tier, Spent: c.Result.Spent}
+	}
+	return err
+}
+
+// Close implements [quota.Store]. It gives back what the store leased, and counts in Redis what was admitted while that
+// was away; the error says what could not be. It may be called twice.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Timeout)
+	defer cancel()
+	err := errors.Join(s.local.close(), s.pools.close(ctx))
+	s.lanes.stop()
+	return err
+}
