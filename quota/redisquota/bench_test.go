@@ -15,6 +15,11 @@ import (
 )
 
 func BenchmarkTake(b *testing.B) {
+	b.Run("each asked for", func(b *testing.B) { benchmarkTake(b, redisquota.Config{}) })
+	b.Run("leased", func(b *testing.B) { benchmarkTake(b, redisquota.Config{Leases: true, Replicas: 4}) })
+}
+
+func benchmarkTake(b *testing.B, cfg redisquota.Config) {
 	server := redistest.Start(b)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	b.Cleanup(func() { client.Close() })
@@ -26,7 +31,8 @@ func BenchmarkTake(b *testing.B) {
 	for i := range tenants {
 		tenants[i] = tenant.Tenant{ID: fmt.Sprintf("tenant-%d", i), Tier: "free"}
 	}
-	store := newStore(b, client, redisquota.Config{Timeout: strict.Timeout, OnFailure: redisquota.Closed})
+	cfg.Timeout, cfg.OnFailure = strict.Timeout, redisquota.Closed
+	store := newStore(b, client, cfg)
 	limiter, err := quota.New(quota.Config{Tiers: tiers, Global: quota.Rate{PerSecond: 1e9, Burst: 1e12}, Store: store})
 	if err != nil {
 		b.Fatal(err)

@@ -133,17 +133,33 @@ func (l *lane) finish(ctx context.Context, r *request, cmd command) error {
 		err = r.read(cmd.Val())
 	}
 	if err == nil {
-		r.loan.repay(r.left)
+		r.settleLoan()
 		return nil
 	}
-	inDoubt := !notDone(err)
+	inDoubt, left := !notDone(err), portion{}
 	if !inDoubt {
-		r.loan.repay(r.loan.portion)
-	} else {
-		r.loan.repay(portion{}) // it may be spent
+		left = r.loan.portion // else it may be spent
 	}
+	r.loan.repay(left, 0)
 	r.fail(err, inDoubt)
 	return err
+}
+
+// settleLoan brings back what the request borrowed and did not spend. What was leased stays out, with the lease; the
+// operations of a request are one tenant's where there is a loan, and one at most asks for a lease.
+func (r *request) settleLoan() {
+	var leased *hold
+	for _, op := range r.ops {
+		if op.kind == take && op.lease.units > 0 {
+			leased = &op.lease
+		}
+	}
+	if leased == nil {
+		r.loan.repay(r.left, 0)
+		return
+	}
+	r.loan.repay(r.left, leased.units)
+	leased.from = r.loan
 }
 
 func (r *request) fail(err error, inDoubt bool) {

@@ -21,6 +21,7 @@ func TestStore_KeepsTheContract(t *testing.T) {
 			t.Cleanup(func() { client.Close() })
 			t.Run("test's clock", func(t *testing.T) { runContract(t, client) })
 			t.Run("nothing is plain", func(t *testing.T) { runContract(t, client, (*redisquota.Store).NotPlain) })
+			t.Run("with leases", func(t *testing.T) { runContract(t, client, (*redisquota.Store).Lease) })
 			t.Run("server's clock", func(t *testing.T) { runContractInRealTime(t, client) })
 		})
 	}

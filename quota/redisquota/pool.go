@@ -28,8 +28,8 @@ type pool struct {
 	settled chan struct{} // closed when something comes back; nil: nobody waits
 	news    bool          // something came back since the bucket was drawn from
 	level   level         // of the bucket when it was drawn from last, without the parts
-	drawn   time.Time     // when it was drawn from last
-	used    time.Time     // when something was borrowed last
+	drawn   time.Duration // when it was drawn from last
+	used    time.Duration // when something was borrowed last
 	ahead   float64       // what to draw beyond the need, for the next requests
 	timer   *time.Timer   // nil: there are no parts
 	closed  bool
@@ -40,7 +40,7 @@ type pool struct {
 type part struct {
 	portion     // here
 	units, lent int
-	until       time.Time // by this process's clock
+	until       time.Duration // by this process's clock
 }
 
 // loan is what a request borrowed. The zero loan is nothing.
@@ -89,12 +89,10 @@ func (p *pool) borrow(ctx context.Context, need int, lastResort bool) (loan, boo
 	if l, ok := p.tryBorrow(need, false); ok {
 		return l, true, nil
 	}
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		return loan{}, false, ctx.Err()
+	if err := p.takeTurn(ctx); err != nil {
+		return loan{}, false, err
 	}
+	defer p.passTurn()
 	for {
 		if l, ok := p.tryBorrow(need, false); ok {
 			return l, true, nil
@@ -120,12 +118,12 @@ func (p *pool) borrow(ctx context.Context, need int, lastResort bool) (loan, boo
 // tryBorrow borrows from one part. Of the reserve it does so only where that was just drawn, because then there was no
 // other.
 func (p *pool) tryBorrow(need int, fresh bool) (loan, bool) {
-	now := time.Now()
+	now := p.store.elapsed()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used = now
 	for _, from := range p.parts {
-		if from.open < float64(need) && !(fresh && from.open+from.reserve >= float64(need)) || !now.Add(margin).Before(from.until) {
+		if from.open < float64(need) && !(fresh && from.open+from.reserve >= float64(need)) || now+margin >= from.until {
 			continue
 		}
 		open := min(from.open, float64(need))
@@ -172,29 +170,41 @@ func (p *pool) lend(from *part, what portion) loan {
 	return loan{portion: what, pool: p, part: from}
 }
 
-// repay brings back what is left of a loan.
-func (l *loan) repay(left portion) {
+// repay brings back what is left of a loan, but for so many units that went into a lease: that is still out.
+func (l *loan) repay(left portion, leased int) {
 	if l.part == nil {
 		return
 	}
-	p := l.pool
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l.part.lent -= int(l.open + l.reserve)
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	l.part.lent -= int(l.open+l.reserve) - leased
 	l.part.open += left.open
 	l.part.reserve += left.reserve
+	l.pool.lent--
+	l.pool.tell()
+	l.portion = portion{open: float64(leased)}
+}
+
+// back brings back what is left of a lease that came out of a loan.
+func (l *loan) back(unspent int) {
+	if l.part == nil {
+		return
+	}
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	l.part.lent -= int(l.open)
+	l.part.open += float64(unspent)
+	l.pool.tell()
 	l.part = nil
-	p.lent--
-	p.tell()
 }
 
 // draw gives back what is not lent, and leases what is needed, and some more where the last lease was soon spent. Who
 // calls it holds the turn.
 func (p *pool) draw(ctx context.Context, need int) error {
-	sent := time.Now()
+	sent := p.store.elapsed()
 	p.mu.Lock()
 	most := float64(p.rules.Cluster.Burst / (2 * p.store.cfg.Replicas))
-	switch since := sent.Sub(p.drawn); {
+	switch since := sent - p.drawn; {
 	case since < 50*time.Millisecond:
 		p.ahead = min(2*p.ahead+float64(need), most)
 	case since > idle:
@@ -213,7 +223,7 @@ func (p *pool) draw(ctx context.Context, need int) error {
 	defer p.mu.Unlock()
 	p.level, p.drawn = d.level, sent
 	if units := int(d.got.open + d.got.reserve); units > 0 {
-		p.parts = append(p.parts, &part{portion: d.got, units: units, until: sent.Add(micros(d.got.ends - now))})
+		p.parts = append(p.parts, &part{portion: d.got, units: units, until: sent + micros(d.got.ends-now)})
 	}
 	if p.timer == nil && !p.closed {
 		p.timer = time.AfterFunc(idle, p.sweep)
@@ -234,7 +244,7 @@ func (p *pool) giveBack() []*operation {
 			})
 		}
 		from.open, from.reserve, from.units = 0, 0, from.lent
-		if from.lent > 0 && time.Now().Before(from.until) {
+		if from.lent > 0 && p.store.elapsed() < from.until {
 			kept = append(kept, from)
 		}
 	}
@@ -270,7 +280,7 @@ func (p *pool) send(ctx context.Context, ops []*operation) (now float64, err err
 // sweep gives everything back once nobody has borrowed for a while.
 func (p *pool) sweep() {
 	p.mu.Lock()
-	busy := time.Since(p.used) < idle
+	busy := p.store.elapsed()-p.used < idle
 	if busy && !p.closed {
 		p.timer.Reset(idle)
 		p.mu.Unlock()
@@ -284,12 +294,10 @@ func (p *pool) sweep() {
 }
 
 func (p *pool) returnAll(ctx context.Context) error {
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := p.takeTurn(ctx); err != nil {
+		return err
 	}
+	defer p.passTurn()
 	p.mu.Lock()
 	ops := p.giveBack()
 	p.mu.Unlock()
@@ -321,10 +329,13 @@ func (p *pool) seen(have float64) level {
 	return l
 }
 
-// refund takes back units that were spent, as far as the bucket was not told so yet, and returns how many are left.
-func (p *pool) refund(units int) int {
+// refund takes back units that were spent: here, where the bucket was not told of that yet.
+func (p *pool) refund(ctx context.Context, units int) error {
+	if err := p.takeTurn(ctx); err != nil { // or the bucket hears of this before it hears that they were spent
+		return err
+	}
+	defer p.passTurn()
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, to := range p.parts {
 		spent := to.units - to.lent - int(to.open+to.reserve)
 		back := min(units, spent)
@@ -332,5 +343,22 @@ func (p *pool) refund(units int) int {
 		units -= back
 	}
 	p.tell()
-	return units
+	p.mu.Unlock()
+	if units == 0 {
+		return nil
+	}
+	charge := &quota.Charge{Units: units, Bucket: true}
+	_, err := p.send(ctx, []*operation{{kind: refund, tenant: sharedID, charge: charge}})
+	return err
 }
+
+func (p *pool) takeTurn(ctx context.Context) error {
+	select {
+	case p.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *pool) passTurn() { <-p.turn }

@@ -129,6 +129,7 @@ func (r *request) readFound(in *reader, op *operation) {
 		if flags&2 != 0 {
 			j.own.held = in.float()
 			op.lease = hold{units: int(in.float()), ends: in.float()}
+			op.leaseFor = micros(op.lease.ends - r.now)
 		}
 		j.answer(short)
 	}

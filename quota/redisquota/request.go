@@ -30,6 +30,7 @@ type operation struct {
 	kind     kind
 	tenant   string
 	call     *quota.Call      // of take and look: the question, and its answer
+	said     tenant.Assertion // of take and look: the tier that is asserted
 	ahead    int              // of take: how many units to lease beside the cost
 	charge   *quota.Charge    // of refund, and of release: the unspent units, and where they were taken from
 	lease    hold             // of release; of take: what was granted
@@ -37,7 +38,8 @@ type operation struct {
 	assigned tenant.Assertion // of setTier
 	drawing  *drawing         // of draw
 
-	assignedInStore bool // of take and look: the tier that applied is, or is overridden by, an assignment there
+	leaseFor        time.Duration // of take: for how long that was granted
+	assignedInStore bool          // of take and look: the tier that applied is, or is overridden by, an assignment there
 
 	err     error  // why it was not done
 	inDoubt bool   // err, but it may have been done
@@ -50,6 +52,7 @@ func (op *operation) fail(err error, inDoubt bool) { op.err, op.inDoubt = err, i
 type hold struct {
 	units int
 	ends  float64
+	from  loan // in a Redis Cluster: the units of the bucket that all tenants share
 }
 
 // mode says where a request finds the bucket that all tenants share. The numbers are the script's.
@@ -205,7 +208,7 @@ func (r *request) add(op *operation) {
 
 // addCall is add for a take or a look.
 func (r *request) addCall(op *operation) {
-	said := op.call.Asserted
+	said := op.said
 	given, isGiven := r.rules.Tiers.Assigned(op.tenant)
 	plain := op.kind == take && op.ahead == 0 && op.call.Cost > 0 && said.AsOf.Nanosecond() == 0 && !isGiven
 	b := r.ask

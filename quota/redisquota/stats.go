@@ -8,18 +8,18 @@ import (
 
 // counts are what a store counts of itself.
 type counts struct {
-	decisions, alone, scripts, failures, inDoubt, overrun, leased, changes atomic.Uint64
+	asked, alone, scripts, failures, inDoubt, overrun, leased, changes atomic.Uint64
 }
 
 // Stats returns what the store counted since it was made.
 func (s *Store) Stats() quota.StoreStats {
-	c := &s.counts
+	c, leased := &s.counts, s.counts.leased.Load()
 	stats := quota.StoreStats{
 		Shared:    true,
 		Changes:   c.changes.Load(),
-		Decisions: c.decisions.Load(),
+		Decisions: c.asked.Load() + leased,
 		Alone:     c.alone.Load(),
-		Leased:    c.leased.Load(),
+		Leased:    leased,
 		Calls:     c.scripts.Load(),
 		Failures:  c.failures.Load(),
 		InDoubt:   c.inDoubt.Load(),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -24,6 +25,7 @@ const sharedID = "_cluster"
 type Store struct {
 	cfg      Config
 	cluster  *redis.ClusterClient // nil: there is one server
+	elapsed  func() time.Duration // since the store was made
 	clock    func() float64       // in microseconds since the Unix epoch; 0: the server's own
 	notPlain bool                 // has the script decide in its general way only
 
@@ -32,6 +34,7 @@ type Store struct {
 	catalogues catalogues
 	tiers      atomic.Pointer[[]string] // see want
 	local      local
+	leases     leases
 	counts     counts
 	closed     atomic.Bool
 }
@@ -45,7 +48,12 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
-	s := &Store{cfg: cfg, clock: func() float64 { return 0 }}
+	epoch := time.Now()
+	s := &Store{
+		cfg:     cfg,
+		elapsed: func() time.Duration { return time.Since(epoch) },
+		clock:   func() float64 { return 0 },
+	}
 	switch c := client.(type) {
 	case *redis.Client:
 		s.lanes.add(s, c)
@@ -55,6 +63,7 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("redisquota: client is a %T, want a *redis.Client or a *redis.ClusterClient", client)
 	}
 	s.local.init(s)
+	s.leases.init(s)
 	return s, nil
 }
 
@@ -109,6 +118,15 @@ func (s *Store) Take(ctx context.Context, rules quota.Rules, calls []quota.Call)
 	if s.closed.Load() {
 		return ErrClosed
 	}
+	if s.cfg.Leases && len(calls) == 1 {
+		if s.leases.spend(&rules, &calls[0]) {
+			s.counts.leased.Add(1)
+			return nil
+		}
+		s.counts.asked.Add(1)
+		return s.leases.take(ctx, &rules, &calls[0])
+	}
+	s.counts.asked.Add(uint64(len(calls)))
 	for len(calls) > 0 {
 		n := min(len(calls), full)
 		if s.cluster != nil {
@@ -126,30 +144,38 @@ func (s *Store) take(ctx context.Context, rules *quota.Rules, calls []quota.Call
 	e := newEntry(rules, len(calls))
 	defer e.free()
 	for i := range calls {
-		op := &e.ops[i]
-		op.kind, op.tenant, op.call = take, calls[i].Tenant, &calls[i]
-		if calls[i].Peek {
-			op.kind = look
-		}
+		e.ops[i] = callOf(&calls[i])
 	}
 	s.do(ctx, e)
-	s.counts.decisions.Add(uint64(len(calls)))
 	for i := range e.ops {
-		op := &e.ops[i]
-		if op.err == nil {
-			if op.assignedInStore {
-				s.local.assigned(op.tenant, op.call.Result.Tier.Name)
-			}
-			continue
-		}
-		if op.inDoubt && !op.call.Peek {
-			s.counts.inDoubt.Add(1)
-		}
-		if err := s.local.decide(rules, op); err != nil {
+		if err := s.conclude(rules, &e.ops[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// callOf returns the operation that decides a call.
+func callOf(c *quota.Call) operation {
+	op := operation{kind: take, tenant: c.Tenant, call: c, said: c.Asserted}
+	if c.Peek {
+		op.kind = look
+	}
+	return op
+}
+
+// conclude sees to it that a call has an answer: where Redis gave none, by the policy.
+func (s *Store) conclude(rules *quota.Rules, op *operation) error {
+	if op.err == nil {
+		if op.assignedInStore {
+			s.local.assigned(op.tenant, op.call.Result.Tier.Name)
+		}
+		return nil
+	}
+	if op.inDoubt && !op.call.Peek {
+		s.counts.inDoubt.Add(1)
+	}
+	return s.local.decide(rules, op)
 }
 
 // do has the operations of e done, which concern one account or one server.
@@ -162,11 +188,20 @@ func (s *Store) do(ctx context.Context, e *entry) {
 	l.do(ctx, e)
 }
 
-// manage has one operation done, and returns why it could not be.
+// manage has one operation done that a lease of its tenant must not outlive, and returns why it could not be.
 func (s *Store) manage(ctx context.Context, rules *quota.Rules, op operation) error {
 	if s.closed.Load() {
 		return ErrClosed
 	}
+	if s.cfg.Leases {
+		s.leases.drop(ctx, op.tenant)
+		defer s.leases.drop(ctx, op.tenant) // nor one that was asked for before
+	}
+	return s.ask(ctx, rules, op)
+}
+
+// ask has one operation done, and returns why it could not be.
+func (s *Store) ask(ctx context.Context, rules *quota.Rules, op operation) error {
 	e := newEntry(rules, 1)
 	defer e.free()
 	e.ops[0] = op
@@ -192,15 +227,16 @@ func (s *Store) Refund(ctx context.Context, rules quota.Rules, charges []quota.C
 }
 
 func (s *Store) refund(ctx context.Context, rules *quota.Rules, c *quota.Charge) error {
-	err := s.manage(ctx, rules, operation{kind: refund, tenant: c.Tenant, charge: c})
+	if s.cfg.Leases && s.leases.refund(rules, c) {
+		return nil
+	}
+	err := s.ask(ctx, rules, operation{kind: refund, tenant: c.Tenant, charge: c})
 	if s.cluster == nil || !c.Cluster {
 		return err
 	}
-	if units := s.pools.of(s, rules).refund(c.Units); units > 0 {
-		shared := &quota.Charge{Tenant: sharedID, Units: units, Bucket: true}
-		err = errors.Join(err, s.manage(ctx, rules, operation{kind: refund, tenant: sharedID, charge: shared}))
-	}
-	return err
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Timeout)
+	defer cancel()
+	return errors.Join(err, s.pools.of(s, rules).refund(ctx, c.Units))
 }
 
 // SetTier implements [quota.Store].
@@ -216,6 +252,7 @@ func (s *Store) Settle(ctx context.Context, rules quota.Rules, id string) error 
 	if s.closed.Load() {
 		return ErrClosed
 	}
+	defer s.leases.drop(ctx, "")
 	l, err := s.laneOf(ctx, sharedID)
 	if err != nil {
 		return err
@@ -236,8 +273,8 @@ func (s *Store) Reset(ctx context.Context, rules quota.Rules, id string) error {
 // Usage implements [quota.Store].
 func (s *Store) Usage(ctx context.Context, rules quota.Rules, call *quota.Call) error {
 	c := *call
-	c.Cost = 0
-	err := s.manage(ctx, &rules, operation{kind: look, tenant: call.Tenant, call: &c})
+	c.Cost, c.Peek = 0, true
+	err := s.manage(ctx, &rules, callOf(&c))
 	if err == nil {
 		call.Result = quota.Result{Tier: c.Result.Tier, Spent: c.Result.Spent}
 	}
@@ -252,6 +289,7 @@ func (s *Store) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Timeout)
 	defer cancel()
+	s.leases.close(ctx)
 	err := errors.Join(s.local.close(), s.pools.close(ctx))
 	s.lanes.stop()
 	return err
