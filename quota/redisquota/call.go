@@ -11,9 +11,10 @@ import (
 	"github.com/tenantgate/tenantgate/quota"
 )
 
-// rounds is how often a call of the script is made for one operation at most: again where the script had not been told
-// of the tier that applies, which costs a round once for each tier that is assigned in the store.
-const rounds = 4
+// rounds is how often the script is called for one operation at most: again where the request had not described the tier
+// that applies, which then does, as each request does from then on. So that happens once to a tier that is only ever
+// assigned in Redis.
+const rounds = 8
 
 var requests = sync.Pool{New: func() any { return new(request) }}
 
@@ -36,13 +37,13 @@ func (l *lane) call(ctx context.Context, batch []*entry) error {
 		missing := ops[:0]
 		for _, op := range ops {
 			if op.missing != "" {
-				l.store.want(op.missing)
 				missing = append(missing, op)
 			}
 		}
 		if ops = missing; len(ops) == 0 {
 			break
 		}
+		l.store.want(ops[0].missing)
 	}
 	for _, op := range ops {
 		op.fail(fmt.Errorf("redisquota: tier of %s changes faster than it can be told", op.tenant), false)

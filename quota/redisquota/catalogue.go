@@ -1,6 +1,7 @@
 package redisquota
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -8,21 +9,8 @@ import (
 )
 
 // catalogues knows when the tiers of each catalogue were defined anew: the buckets on them cannot all be visited then,
-// and each is settled when it is next touched, as of that moment.
+// so each is settled when it is next touched, as of that moment.
 type catalogues struct{ m sync.Map } // *tenant.Tiers to *catalogue
-
-type catalogue struct {
-	tiers *tenant.Tiers
-	times atomic.Pointer[map[string]float64] // by tier, in microseconds of the server's clock; replaced, never changed
-
-	mu     sync.Mutex
-	limits map[string]limit // of each tier when it was last looked at
-}
-
-type limit struct {
-	rate  float64
-	burst int
-}
 
 // of returns what is known of a catalogue.
 func (c *catalogues) of(tiers *tenant.Tiers) *catalogue {
@@ -33,6 +21,25 @@ func (c *catalogues) of(tiers *tenant.Tiers) *catalogue {
 	return known.(*catalogue)
 }
 
+type catalogue struct {
+	tiers   *tenant.Tiers
+	changed atomic.Pointer[definitions] // nil: nothing was
+
+	mu     sync.Mutex
+	limits map[string]limit // of each tier when it was last looked at
+}
+
+// definitions says when tiers were last defined anew, in microseconds of the server's clock. It does not change.
+type definitions struct {
+	at     map[string]float64 // by name; 0: not since
+	latest float64
+}
+
+type limit struct {
+	rate  float64
+	burst int
+}
+
 func limitsOf(tiers *tenant.Tiers) map[string]limit {
 	limits := map[string]limit{}
 	for _, t := range tiers.All() {
@@ -41,31 +48,27 @@ func limitsOf(tiers *tenant.Tiers) map[string]limit {
 	return limits
 }
 
-// defined says that some tiers may have been defined anew by now: those whose limits are others than before were.
-func (c *catalogue) defined(now float64) {
+// look looks which tiers are others now than they were before.
+func (c *catalogue) look(now float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	limits, times := limitsOf(c.tiers), map[string]float64{}
-	if old := c.times.Load(); old != nil {
-		times = *old
+	next := &definitions{at: maps.Clone(c.definitions().at), latest: c.definitions().latest}
+	if next.at == nil {
+		next.at = map[string]float64{}
 	}
-	next := make(map[string]float64, len(limits))
+	limits := limitsOf(c.tiers)
 	for name, l := range limits {
-		if at, ok := times[name]; ok {
-			next[name] = at
-		}
 		if l != c.limits[name] {
-			next[name] = now
+			next.at[name], next.latest = now, now
 		}
 	}
 	c.limits = limits
-	c.times.Store(&next)
+	c.changed.Store(next)
 }
 
-// definedAt returns when the tier called name was last defined anew. 0: it was not.
-func (s *Store) definedAt(tiers *tenant.Tiers, name string) float64 {
-	if times := s.catalogues.of(tiers).times.Load(); times != nil {
-		return (*times)[name]
+func (c *catalogue) definitions() *definitions {
+	if d := c.changed.Load(); d != nil {
+		return d
 	}
-	return 0
+	return &definitions{}
 }

@@ -141,7 +141,7 @@ func (j *judgement) charge() {
 	c.Tenant, c.Units = j.call.Tenant, j.call.Cost
 	c.Bucket, c.Cluster, c.Counted = j.limited(), j.rules.Cluster.Burst > 0, j.tier.windows
 	for w := range quota.Window(quota.Windows) {
-		if c.Counted.Has(w) {
+		if c.Units > 0 && c.Counted.Has(w) {
 			start, _ := w.Bounds(j.at)
 			c.Windows[w] = start.Unix()
 		}

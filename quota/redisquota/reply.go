@@ -74,23 +74,31 @@ func (r *request) read(reply string) error {
 		}
 	}
 	r.left = portion{open: in.float(), reserve: in.float()}
-	for _, op := range r.ops {
-		switch op.kind {
-		case refund, release, post:
-			continue // these find nothing
-		}
+	for i, op := range r.ops {
 		switch status := in.uint8(); status {
 		case decided:
 			r.readFound(in, op)
 		case unknownTier:
-			op.missing = in.bytes(int(in.uint8()))
+			name := in.bytes(int(in.uint8()))
+			if name == "" {
+				return errReply
+			}
+			for _, op := range r.ops[i:] { // the script went no further
+				op.missing = name
+			}
+			return in.end()
 		case broken:
 			op.fail(fmt.Errorf("redisquota: account of %s: %s", op.tenant, in.bytes(in.uint16())), false)
 		default:
 			return errReply
 		}
 	}
-	if in.failed || in.rest != "" {
+	return in.end()
+}
+
+// end returns an error unless everything was read and there was enough.
+func (r *reader) end() error {
+	if r.failed || r.rest != "" {
 		return errReply
 	}
 	return nil

@@ -73,9 +73,10 @@ type portion struct {
 
 // request is one call of the script. The zero request is empty; reset makes it so again, and keeps its memory.
 type request struct {
-	store *Store
-	rules *quota.Rules
-	mode  mode
+	store   *Store
+	rules   *quota.Rules
+	defined *definitions // anew, of the tiers
+	mode    mode
 	portion
 	loan loan // which portion is
 
@@ -111,9 +112,11 @@ func (r *request) init(s *Store, rules *quota.Rules) {
 	clear(r.ops)
 	clear(r.keys)
 	r.ops, r.keys, r.tiers, r.head, r.ask = r.ops[:0], r.keys[:0], r.tiers[:0], r.head[:0], r.ask[:0]
-	if rules.Tiers == nil {
-		return // there will be nothing to do
+	if rules.Tiers == nil { // there will be nothing to do
+		r.defined = &definitions{}
+		return
 	}
+	r.defined = s.catalogues.of(rules.Tiers).definitions()
 	r.describe(rules.Tiers.Named("").Name) // the default is the first
 	for _, name := range s.wanted() {
 		r.describe(name)
@@ -158,7 +161,7 @@ func (r *request) describe(name string) uint16 {
 
 	h := append(append(r.head, byte(len(t.Name))), t.Name...)
 	h = append(h, flag(known), flag(t.Rate != tenant.Unlimited))
-	h = appendFloats(h, t.Rate, float64(t.Burst), r.store.definedAt(r.rules.Tiers, t.Name))
+	h = appendFloats(h, t.Rate, float64(t.Burst), r.defined.at[t.Name])
 	h = append(h, count(entry.windows))
 	for w := range quota.Window(quota.Windows) {
 		if entry.windows.Has(w) {
@@ -240,7 +243,8 @@ func (r *request) args() []byte {
 	b = append(b, byte(r.mode))
 	b = binary.LittleEndian.AppendUint16(b, shared)
 	b = append(b, flag(!r.store.notPlain))
-	b = appendFloats(b, c.PerSecond, float64(c.Burst), r.rules.Reserve*float64(c.Burst), r.open, r.portion.reserve, r.ends)
+	b = appendFloats(b, c.PerSecond, float64(c.Burst), r.rules.Reserve*float64(c.Burst), r.open, r.portion.reserve, r.ends,
+		r.defined.latest)
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(r.tiers)))
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(r.ops)))
 	return append(append(b, r.head...), r.ask...)

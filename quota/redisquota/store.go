@@ -261,7 +261,7 @@ func (s *Store) Settle(ctx context.Context, rules quota.Rules, id string) error 
 	if err != nil {
 		return err
 	}
-	s.catalogues.of(rules.Tiers).defined(now)
+	s.catalogues.of(rules.Tiers).look(now)
 	return nil
 }
 

@@ -25,9 +25,10 @@ local DECIDED, UNKNOWN_TIER, BROKEN = 0, 1, 2
 local SHORT_TENANT, SHORT_GLOBAL, SHORT_PLAN = 1, 64, 128 -- and 2^w for window w
 local FOUND = {[0] = '<BI4dd', '<BI4ddd', '<BI4dddd', '<BI4ddddd', '<BI4dddddd', '<BI4ddddddd'}
 
-local now, mode, shared, plain_allowed, shared_rate, shared_burst, line, open, reserve, open_until, tiers_count, operations
-now, mode, shared, plain_allowed, shared_rate, shared_burst, line, open, reserve, open_until, tiers_count, operations, pos =
-  unpack('<dBHBddddddHH', ARG)
+local now, mode, shared, plain_allowed, shared_rate, shared_burst, line, open, reserve, open_until, redefined, tiers_count,
+  operations
+now, mode, shared, plain_allowed, shared_rate, shared_burst, line, open, reserve, open_until, redefined, tiers_count,
+  operations, pos = unpack('<dBHBdddddddHH', ARG)
 if now == 0 then -- but for a test that sets the clock
   local time = redis.call('TIME')
   now = time[1] * 1e6 + time[2]
@@ -45,7 +46,7 @@ for i = 1, tiers_count do
     if w < DAY then t.plain = false end
   end
   t.limits, t.windows, t.day, t.month = limits, windows, limits[DAY], limits[MONTH]
-  t.plain = t.plain and t.limited and is_known == 1
+  t.plain = t.plain and t.limited and is_known == 1 and t.rate * 1e9 >= t.burst -- is full again in some decades
   tiers[i], named[t.name] = t, is_known == 1 and t or tiers[1]
 end
 
@@ -66,4 +67,7 @@ local values = KEYS[1] and redis.call('MGET', _G.unpack(KEYS)) or {}
 local writes = {} -- of each value that changed: for how many seconds to keep it, '' for ever, or SAME as it is kept now
 local SAME = true
 
-local shared_t, shared_held, shared_kept, shared_plain, shared_changed = now, 0, 0, false, false -- where it is here
+-- The bucket that all tenants share, where it is here: open and reserve are what it holds at shared_t, while operations
+-- are decided; if none takes of it, it stays what it was.
+local shared_t, shared_tokens, shared_at, shared_held, shared_kept, shared_plain, shared_changed = now, 0, now, 0, 0, false,
+  false

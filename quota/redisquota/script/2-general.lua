@@ -55,7 +55,14 @@ local function general()
   -- Puts a bucket under a limit from t on, or from when its tier was defined anew; one that was not there starts full.
   -- Reports whether it was under another.
   local function settle(b, limit, t)
-    if not limit.limited or b.rate == limit.rate and b.burst == limit.burst then return false end
+    if not limit.limited then -- meanwhile the bucket stays under the limit that it was under, whatever becomes of that
+      b.tier = ''
+      return false
+    end
+    if b.rate == limit.rate and b.burst == limit.burst then
+      b.tier = limit.name
+      return false
+    end
     if b.tier == limit.name and limit.since > b.at and limit.since < t then t = limit.since end
     local there = b.burst > 0 and level(b, t) or limit.burst
     b.rate, b.burst, b.tier = limit.rate, limit.burst, limit.name
@@ -68,11 +75,14 @@ local function general()
 
   local FULL_FORM, FULL_SIZE = '<BBc0Bc0Bc0ddddddddddddI4dI4dddd', 4 + 8 * 17 + 8
 
+  local function broken(wrong) return pack('<BH', BROKEN, #wrong) .. wrong end
+  local function unknown(name) return pack('<BB', UNKNOWN_TIER, #name) .. name end
+
   -- Returns account i, brought to t, and t, which is now, or when the account last changed where the clock was ahead
-  -- then. Or nil, and what is wrong with its value.
+  -- then. Or nil, and the reply that says why not.
   local function load(i)
     local v = values[i]
-    local a = {known = v and true, tokens = 0, rate = 0, burst = 0, at = 0, tier = '', kept = 0, charged = 0, 0, 0, 0,
+    local a = {tokens = 0, rate = 0, burst = 0, at = 0, tier = '', kept = 0, charged = 0, 0, 0, 0,
       0, 0, asserted = '', asserted_s = 0, asserted_ns = 0, assigned = '', assigned_s = 0, assigned_ns = 0, ends1 = 0,
       held1 = 0, ends2 = 0, held2 = 0, held = 0, began = began, second = second}
     local kind, size = v and byte(v), nil
@@ -84,11 +94,12 @@ local function general()
       kind, a.tier, a.asserted, a.assigned, a.tokens, a.rate, a.burst, a.at, a.kept, a.charged, a[1], a[2], a[3], a[4],
         a[5], a.asserted_s, a.asserted_ns, a.assigned_s, a.assigned_ns, a.ends1, a.held1, a.ends2, a.held2, size =
         unpack(FULL_FORM, v)
-      if size ~= #v + 1 then return nil, 'not an account' end
+      if size ~= #v + 1 then return nil, broken('not an account') end
       a.held = a.held1 + a.held2
     elseif v then
-      return nil, 'not an account'
+      return nil, broken('not an account')
     end
+    a.known = a.at > 0 -- else there is an assignment at most
     local t = now
     if a.at > now then
       t = a.at
@@ -96,6 +107,11 @@ local function general()
       a.began = windows_of(a.second)
     end
     if a.held > 0 then expire(a, t) end
+    if redefined >= a.at and a.burst > 0 and a.tier ~= '' then -- perhaps the tier that the bucket is under
+      local limit = named[a.tier]
+      if not limit then return nil, unknown(a.tier) end
+      if limit.since >= a.at then settle(a, limit, limit.since) end
+    end
     return a, t
   end
 
@@ -166,7 +182,7 @@ local function general()
     local b = load(shared)
     b.tokens, b.at = open + reserve, shared_t
     if change then change(b, ...) end
-    shared_held, shared_plain = b.held, false
+    shared_held, shared_plain, shared_changed = b.held, false, true
     divide(level(b, shared_t))
     save(shared, b, shared_t)
   end
@@ -175,7 +191,7 @@ local function general()
     local b, t = load(shared)
     if not b then return t end
     settle(b, {name = '', limited = true, since = 0, rate = shared_rate, burst = shared_burst}, t)
-    shared_t, shared_held = t, b.held
+    shared_t, shared_tokens, shared_at, shared_held = t, b.tokens, b.at, b.held
     divide(level(b, t))
     save(shared, b, t)
     writes[shared] = nil -- nothing has been taken yet
@@ -198,10 +214,8 @@ local function general()
 
   -- The operations. Each reads its arguments and returns its part of the reply.
 
-  local function broken(wrong) return pack('<BH', BROKEN, #wrong) .. wrong end
-
   -- The tier that applies: of the assignment here and the one in the asking process the later, else the latest
-  -- assertion, else the default. nil, and the answer, where the request does not have it.
+  -- assertion, else the default. nil and its name where the request does not have it.
   local function applies(a, asserted, given, given_s, given_ns)
     if given > 0 and (a.assigned == '' or given_s > a.assigned_s or
       given_s == a.assigned_s and given_ns >= a.assigned_ns) then
@@ -209,7 +223,7 @@ local function general()
     end
     local name = a.assigned ~= '' and a.assigned or asserted
     if name == '' then return tiers[1] end
-    return named[name], pack('<BB', UNKNOWN_TIER, #name) .. name
+    return named[name], name
   end
 
   -- The most that can be leased beside a cost, and until when: a second's end, and the end of no window that counts.
@@ -246,14 +260,14 @@ local function general()
 
   local function decide(i, says, says_s, cost, says_ns, ahead, given, given_s, given_ns, peek)
     local a, t = load(i)
-    if not a then return broken(t) end
+    if not a then return t end
     local asserted, news = a.asserted, false
     if says > 0 and (asserted == '' or says_s > a.asserted_s or says_s == a.asserted_s and says_ns >= a.asserted_ns) then
       asserted = tiers[says].name
       news = asserted ~= a.asserted or says_s ~= a.asserted_s or says_ns ~= a.asserted_ns
     end
-    local limit, unknown = applies(a, asserted, given, given_s, given_ns)
-    if not limit then return unknown end
+    local limit, name = applies(a, asserted, given, given_s, given_ns)
+    if not limit then return unknown(name) end
     if news then a.asserted, a.asserted_s, a.asserted_ns = asserted, says_s, says_ns end
     news = settle(a, limit, t) or news
 
@@ -294,63 +308,70 @@ local function general()
     return decide(i, says, says_s, cost, says_ns, ahead, given, given_s, given_ns, peek == 1)
   end
 
-  -- Reads the windows that were charged, and when each began; gives n back to those that are not over.
-  local function refund_windows(a, n)
-    local windows, w, from
-    windows, pos = unpack('<B', ARG, pos)
-    for _ = 1, windows do
-      w, from, pos = unpack('<Bd', ARG, pos)
-      if a and from == a.began[w] and used(a, w) > 0 then a[w] = math.max(a[w] - n, 0) end
+  -- Reads the windows that were charged: in pairs, which one, and when it began.
+  local function charged_windows()
+    local count, list = nil, {}
+    count, pos = unpack('<B', ARG, pos)
+    for j = 1, 2 * count, 2 do list[j], list[j + 1], pos = unpack('<Bd', ARG, pos) end
+    return list
+  end
+
+  local function refund_windows(a, list, n) -- to those that are not over
+    for j = 1, #list, 2 do
+      local w = list[j]
+      if list[j + 1] == a.began[w] and used(a, w) > 0 then a[w] = math.max(a[w] - n, 0) end
     end
   end
 
   local function refund()
     local i, n, bucket, cluster
     i, n, bucket, cluster, pos = unpack('<HdBB', ARG, pos)
+    local windows, a, t = charged_windows(), load(i)
+    if not a then return t end
     if cluster == 1 and mode == CLUSTER_HERE then give_shared(n) end
-    local a, t = load(i)
-    if a and bucket == 1 and a.burst > 0 then fill(a, level(a, t) + n, t) end
-    refund_windows(a, n)
-    if a and a.known then save(i, a, t) end
-    return ''
+    if bucket == 1 and a.burst > 0 then fill(a, level(a, t) + n, t) end
+    refund_windows(a, windows, n)
+    if a.known then save(i, a, t) end
+    return pack('<B', DECIDED)
   end
 
   -- Ends a lease: what is unspent goes back to every limit that it was taken from.
   local function end_lease()
     local i, leased, ends, unspent, bucket, cluster
     i, leased, ends, unspent, bucket, cluster, pos = unpack('<HdddBB', ARG, pos)
+    local windows, a, t = charged_windows(), load(i)
+    if not a then return t end
     if cluster == 1 and mode == CLUSTER_HERE then change_shared(release, leased, ends, unspent, shared_t) end
-    local a, t = load(i)
-    if a and bucket == 1 then release(a, leased, ends, unspent, t) end
-    refund_windows(a, unspent)
-    if a and a.known then save(i, a, t) end
-    return ''
+    if bucket == 1 then release(a, leased, ends, unspent, t) end
+    refund_windows(a, windows, unspent)
+    if a.known then save(i, a, t) end
+    return pack('<B', DECIDED)
   end
 
   -- Counts units that were admitted while this server was not there, whatever the limits say now; each posting once.
   local function post()
-    local i, posting, windows, w, from, n
-    i, posting, windows, pos = unpack('<HHB', ARG, pos)
+    local i, posting, count, list = nil, nil, nil, {}
+    i, posting, count, pos = unpack('<HHB', ARG, pos)
+    for j = 1, 3 * count, 3 do list[j], list[j + 1], list[j + 2], pos = unpack('<Bdd', ARG, pos) end
     local a, t = load(i)
-    local first = a and redis.call('SET', KEYS[posting], 1, 'NX', 'EX', 86400)
-    if first then
+    if not a then return t end
+    if redis.call('SET', KEYS[posting], 1, 'NX', 'EX', 86400) then
       turn(a)
+      for j = 1, #list, 3 do
+        if list[j + 1] == a.began[list[j]] then add(a, list[j], list[j + 2]) end
+      end
       a.tokens, a.at = level(a, t), t
+      save(i, a, t)
     end
-    for _ = 1, windows do
-      w, from, n, pos = unpack('<Bdd', ARG, pos)
-      if first and from == a.began[w] then add(a, w, n) end
-    end
-    if first then save(i, a, t) end
-    return ''
+    return pack('<B', DECIDED)
   end
 
   -- Brings the bucket under the tier that applies.
-  local function retier(i, a, t, given, given_s, given_ns)
-    local limit, unknown = applies(a, a.asserted, given, given_s, given_ns)
-    if not limit then return unknown end
-    if a.burst > 0 then settle(a, limit, t) end
-    if a.known then save(i, a, t) end
+  local function retier(i, a, t, given, given_s, given_ns, news)
+    local limit, name = applies(a, a.asserted, given, given_s, given_ns)
+    if not limit then return unknown(name) end
+    if a.known then settle(a, limit, t) end
+    if a.known or news then save(i, a, t) end
     return pack('<B', DECIDED)
   end
 
@@ -358,19 +379,17 @@ local function general()
     local i, name, s, ns, given, given_s, given_ns
     i, name, s, ns, given, given_s, given_ns, pos = unpack('<HHdI4HdI4', ARG, pos)
     local a, t = load(i)
-    if not a then return broken(t) end
-    if a.assigned == '' or s > a.assigned_s or s == a.assigned_s and ns >= a.assigned_ns then
-      a.assigned, a.assigned_s, a.assigned_ns = name > 0 and tiers[name].name or '', s, ns
-      a.known = a.known or name > 0
-    end
-    return retier(i, a, t, given, given_s, given_ns)
+    if not a then return t end
+    local news = a.assigned == '' or s > a.assigned_s or s == a.assigned_s and ns >= a.assigned_ns
+    if news then a.assigned, a.assigned_s, a.assigned_ns = name > 0 and tiers[name].name or '', s, ns end
+    return retier(i, a, t, given, given_s, given_ns, news)
   end
 
   local function settle_account()
     local i, given, given_s, given_ns
     i, given, given_s, given_ns, pos = unpack('<HHdI4', ARG, pos)
     local a, t = load(i)
-    if not a then return broken(t) end
+    if not a then return t end
     return retier(i, a, t, given, given_s, given_ns)
   end
 
@@ -378,7 +397,7 @@ local function general()
     local i
     i, pos = unpack('<H', ARG, pos)
     local a, t = load(i)
-    if not a then return broken(t) end
+    if not a then return t end
     if a.burst > 0 then
       fill(a, a.burst, t)
       save(i, a, t)
@@ -391,7 +410,7 @@ local function general()
     local i, want, want_reserve
     i, want, want_reserve, pos = unpack('<Hdd', ARG, pos)
     local b, t = load(i)
-    if not b then return broken(t) end
+    if not b then return t end
     settle(b, {name = '', limited = true, since = 0, rate = shared_rate, burst = shared_burst}, t)
     local there = level(b, t)
     local from_open = math.max(math.min(want, floor(there - line)), 0)

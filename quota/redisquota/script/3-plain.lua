@@ -10,8 +10,8 @@ if mode == CLUSTER_HERE then
   local v = values[shared]
   if v and byte(v) == PLAIN and #v == PLAIN_SIZE then
     local kind, name, tokens, rate, burst, at, asserted_s, kept = unpack(PLAIN_FORM, v)
-    if rate == shared_rate and burst == shared_burst and at <= now then
-      shared_plain, shared_kept = true, kept
+    if rate == shared_rate and burst == shared_burst and at <= now and rate * 1e9 >= burst then
+      shared_plain, shared_kept, shared_tokens, shared_at = true, kept, tokens, at
       local there = tokens + rate * ((now - at) * 1000) / 1e9
       if there > burst then there = burst end
       open = there > line and there - line or 0
@@ -19,8 +19,7 @@ if mode == CLUSTER_HERE then
     end
   end
   if not shared_plain then
-    local wrong = rarely().open_shared()
-    if wrong then return redis.error_reply('ERR ' .. KEYS[shared] .. ': ' .. wrong) end
+    if rarely().open_shared() then return redis.error_reply('ERR ' .. KEYS[shared] .. ' is not a bucket') end
   end
 end
 
@@ -103,6 +102,7 @@ for n = 2, operations + 1 do
   if kind then
     kind, pos = byte(ARG, pos), pos + 1
     found[n] = rarely()[kind]()
+    if byte(found[n]) == UNKNOWN_TIER then break end -- it, and what comes after it, is asked for again
   end
 end
 
@@ -127,9 +127,6 @@ for i = 1, #KEYS do
     redis.call('SETEX', KEYS[i], how, values[i])
   end
 end
-if mode == CLUSTER_HERE then
-  found[1] = pack('<dddddd', now, open + reserve, now - shared_t, shared_held, open, reserve)
-else
-  found[1] = pack('<dddddd', now, 0, 0, 0, open, reserve)
-end
+if shared_changed then shared_tokens, shared_at = open + reserve, shared_t end
+found[1] = pack('<dddddd', now, shared_tokens, now - shared_at, shared_held, open, reserve)
 return table.concat(found)

@@ -1,0 +1,188 @@
+package redisquota_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tenantgate/tenantgate/internal/redistest"
+	"github.com/tenantgate/tenantgate/quota"
+	"github.com/tenantgate/tenantgate/quota/redisquota"
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// shards is a Redis Cluster, and a client of it.
+type shards struct {
+	*redistest.Cluster
+	t      *testing.T
+	client *redis.ClusterClient
+}
+
+func newShards(t *testing.T) *shards {
+	t.Helper()
+	s := &shards{Cluster: redistest.StartCluster(t, 3), t: t}
+	s.client = redis.NewClusterClient(&redis.ClusterOptions{Addrs: s.Addrs()})
+	t.Cleanup(func() { s.client.Close() })
+	return s
+}
+
+// on returns a tenant of the replica's whose account lives on a node.
+func (s *shards) on(r *replica, node *redistest.Server) string {
+	s.t.Helper()
+	for i := range 1000 {
+		id := fmt.Sprintf("tenant-%d", i)
+		if s.home(r, id) == node.Addr() {
+			return id
+		}
+	}
+	s.t.Fatalf("of 1000 tenants none lives on %s", node.Addr())
+	return ""
+}
+
+// home returns the address of the node that has a tenant's account.
+func (s *shards) home(r *replica, id string) string {
+	s.t.Helper()
+	node, err := s.client.MasterForKey(s.t.Context(), r.store.Key(id))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return node.Options().Addr
+}
+
+func TestCluster_DeadNodeConcernsItsTenantsOnly(t *testing.T) {
+	t.Parallel()
+	s := newShards(t)
+	for _, policy := range []redisquota.Policy{redisquota.Local, redisquota.Closed} {
+		r := newReplica(t, s.client, redisquota.Config{OnFailure: policy}, quota.Config{})
+		var ids []string
+		for _, node := range s.Nodes {
+			ids = append(ids, s.on(r, node))
+			r.mustShare(ids[len(ids)-1])
+		}
+		dead := s.Nodes[2]
+		dead.Kill()
+		for _, d := range r.awaitAlone(ids[2]) {
+			mustFollow(t, policy, d)
+		}
+		for range 20 {
+			mustFollow(t, policy, r.take(ids[2]))
+			r.mustShare(ids[0])
+			r.mustShare(ids[1])
+		}
+		if lines := r.log.with("Redis does not answer"); len(lines) != 1 || !strings.Contains(lines[0], dead.Addr()) {
+			t.Errorf("%v: the log says %q, want one line that names the node", policy, lines)
+		}
+		dead.Restart()
+		s.AwaitReady()
+		r.awaitShared()
+		for _, id := range ids {
+			r.mustShare(id)
+		}
+	}
+}
+
+func TestCluster_AccountIsFoundWhereItsSlotMovedTo(t *testing.T) {
+	t.Parallel()
+	s := newShards(t)
+	r := newReplica(t, s.client, strict, quota.Config{Global: quota.Rate{PerSecond: 1000, Burst: 1000}})
+	from, to := s.Nodes[0], s.Nodes[1]
+	id := s.on(r, from)
+	const takes = 3
+	for range takes {
+		r.mustShare(id)
+	}
+	slot := s.client.ClusterKeySlot(t.Context(), r.store.Key(id)).Val()
+	ids := map[*redistest.Server]string{}
+	for _, node := range s.Nodes {
+		ids[node] = patient(t, node).Do(t.Context(), "CLUSTER", "MYID").Val().(string)
+	}
+	must(t, patient(t, to), "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[from])
+	must(t, patient(t, from), "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[to])
+	host, port, _ := strings.Cut(to.Addr(), ":")
+	must(t, patient(t, from), "MIGRATE", host, port, r.store.Key(id), 0, 5000)
+	for range takes {
+		r.mustShare(id) // the account is at its new home, the slot is not yet: ASK
+	}
+	for _, node := range s.Nodes {
+		must(t, patient(t, node), "CLUSTER", "SETSLOT", slot, "NODE", ids[to])
+	}
+	for range takes {
+		r.mustShare(id) // the client learns of it: MOVED
+	}
+	if used := r.used(id); used != 3*takes {
+		t.Errorf("got %d used, want %d", used, 3*takes)
+	}
+	eventually(t, "the client knows the account's new home", func() bool { return s.home(r, id) == to.Addr() })
+	r.mustShare(id)
+	if stats := r.store.Stats(); stats.Alone+stats.Failures+stats.InDoubt != 0 {
+		t.Errorf("got %+v, want nothing but decisions of Redis's", stats)
+	}
+}
+
+// A client of one server that is a node of a cluster is told that most tenants live elsewhere.
+func TestCluster_ClientOfOneNode(t *testing.T) {
+	t.Parallel()
+	s := newShards(t)
+	r := newReplica(t, clientOf(t, s.Nodes[0]), redisquota.Config{OnFailure: redisquota.Closed}, quota.Config{})
+	for _, d := range r.awaitAlone(s.on(r, s.Nodes[1])) {
+		mustFollow(t, redisquota.Closed, d)
+	}
+	if lines := r.log.with("Redis does not answer"); len(lines) == 0 || !strings.Contains(lines[0], "MOVED") {
+		t.Errorf("the log says %q, want why", lines)
+	}
+}
+
+func TestCluster_UsageIsWhatWasServedButForCallsInDoubt(t *testing.T) {
+	t.Parallel()
+	s := newShards(t)
+	r := newReplica(t, s.client, redisquota.Config{}, quota.Config{Tiers: busy(t)})
+	f := start(r)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 6 {
+		f.flow(random.Int64N(2000))
+		node := s.Nodes[random.IntN(3)]
+		node.Freeze()
+		f.flow(random.Int64N(200))
+		node.Thaw()
+		r.awaitShared()
+	}
+	f.flow(1000)
+	f.end()
+	r.settle()
+	f.mustAgree()
+}
+
+// A failover may lose what the replica that takes over had not been told of; not how to decide.
+func TestFailover_LimitsAreSharedAgain(t *testing.T) {
+	t.Parallel()
+	set := redistest.StartReplicaSet(t)
+	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: set.MasterName, SentinelAddrs: set.Sentinels()})
+	t.Cleanup(func() { client.Close() })
+	tiers := catalogue(t, tenant.Tier{Name: "free", Rate: 0.001, Burst: 10, Quotas: tenant.Quotas{Month: 1000}})
+	r := newReplica(t, client, redisquota.Config{OnFailure: redisquota.Closed}, quota.Config{Tiers: tiers})
+	r.mustShare("acme")
+	must(t, client, "WAIT", 2, 5000)
+	old := set.Master()
+	old.Kill()
+	for _, d := range r.awaitAlone("acme") {
+		mustFollow(t, redisquota.Closed, d)
+	}
+	set.AwaitFailover(old)
+	r.awaitShared()
+	r.mustShare("globex")
+	other := r.sibling(strict, quota.Config{Tiers: tiers})
+	if got := r.admitted("acme", "", 5) + other.admitted("acme", "", 20); got != 9 {
+		t.Errorf("got %d of a burst of 10 after one was taken before the failover, want 9 in all", got)
+	}
+	if used := other.used("acme"); used != 10 {
+		t.Errorf("got %d used, want 10", used)
+	}
+	if d := other.take("acme"); d.Reason != tenant.ReasonTenant {
+		t.Errorf("got %+v, want it refused for its bucket", d)
+	}
+}
