@@ -66,6 +66,7 @@ local began = windows_of(second)
 local values = KEYS[1] and redis.call('MGET', _G.unpack(KEYS)) or {}
 local writes = {} -- of each value that changed: for how many seconds to keep it, '' for ever, or SAME as it is kept now
 local SAME = true
+local sizes = {} -- of the values as they are kept now, once another is to be
 
 -- The bucket that all tenants share, where it is here: open and reserve are what it holds at shared_t, while operations
 -- are decided; if none takes of it, it stays what it was.

@@ -132,6 +132,7 @@ local function general()
 
   local function save(i, a, t)
     local span, same = life(a, t), false
+    sizes[i] = sizes[i] or values[i] and #values[i] or 0
     if not span then
       a.kept, writes[i] = 2 ^ 53, ''
     elseif t + span * 1e6 > a.kept then
@@ -152,7 +153,7 @@ local function general()
     end
     if same or writes[i] == SAME then
       writes[i] = SAME
-      if #v ~= #values[i] then writes[i] = string.format('%.0f', math.max(ceil((a.kept - t) / 1e6), 1)) end
+      if #v ~= sizes[i] then writes[i] = string.format('%.0f', math.max(ceil((a.kept - t) / 1e6), 1)) end
     end
     values[i] = v
   end

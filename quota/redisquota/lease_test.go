@@ -1,0 +1,382 @@
+package redisquota_test
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"github.com/tenantgate/tenantgate/internal/redistest"
+	"github.com/tenantgate/tenantgate/quota"
+	"github.com/tenantgate/tenantgate/quota/redisquota"
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// fleet is some replicas that share limits and lease, on a clock of the test's.
+type fleet struct {
+	testing.TB
+	client redis.UniversalClient
+	cfg    redisquota.Config
+	tiers  *tenant.Tiers
+	global quota.Rate
+	now    atomic.Int64 // in nanoseconds
+}
+
+func newFleet(t testing.TB, client redis.UniversalClient, replicas int, global quota.Rate, tiers ...tenant.Tier) *fleet {
+	t.Helper()
+	catalogue, err := tenant.NewTiers(tiers[0].Name, tiers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{TB: t, client: client, cfg: strict, tiers: catalogue, global: global}
+	f.cfg.Leases, f.cfg.Replicas = true, replicas
+	f.cfg.Prefix = "fleet" + strconv.FormatInt(stores.Add(1), 10) + ":"
+	f.now.Store(time.Date(2026, 3, 5, 10, 20, 30, 0, time.UTC).UnixNano())
+	return f
+}
+
+// member is one of them.
+type member struct {
+	*quota.Limiter
+	store *redisquota.Store
+}
+
+func (f *fleet) start() member {
+	f.Helper()
+	store, err := redisquota.New(f.client, f.cfg)
+	if err != nil {
+		f.Fatal(err)
+	}
+	store.SetClock(func() time.Time { return time.Unix(0, f.now.Load()).UTC() })
+	limiter, err := quota.New(quota.Config{Tiers: f.tiers, Global: f.global, Store: store})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = store.Close() })
+	return member{limiter, store}
+}
+
+func (f *fleet) advance(d time.Duration) { f.now.Add(int64(d)) }
+
+func (f *fleet) take(r member, id string) quota.Decision {
+	f.Helper()
+	d, err := r.Take(f.Context(), tenant.Tenant{ID: id}, "GET /")
+	if err != nil {
+		f.Fatal(err)
+	}
+	return d
+}
+
+// heat has a replica take until it has a lease, and returns how many it took.
+func (f *fleet) heat(r member, id string) int {
+	f.Helper()
+	for n := 1; n < 100; n++ {
+		if d := f.take(r, id); !d.Allowed {
+			f.Fatalf("refused by %s", d.Reason)
+		}
+		if r.store.Stats().Leased > 0 {
+			return n
+		}
+	}
+	f.Fatal("no lease after 100 calls")
+	return 0
+}
+
+func (f *fleet) used(r member, id string) int64 {
+	f.Helper()
+	all, err := r.Usage(f.Context(), tenant.Tenant{ID: id})
+	if err != nil || len(all) != 1 {
+		f.Fatalf("usage %v, %v; want one window's", all, err)
+	}
+	return all[0].Used
+}
+
+func oneServer(t testing.TB) redis.UniversalClient {
+	client := redis.NewClient(&redis.Options{Addr: redistest.Start(t).Addr()})
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+var daily = tenant.Tier{Name: "pro", Rate: 1000, Burst: 1000, Quotas: tenant.Quotas{Day: 1_000_000}}
+
+func TestLease_FewCallsForAHotTenantOfFourReplicas(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, oneServer(t), 4, quota.Rate{PerSecond: 5000, Burst: 5000}, daily)
+	replicas := []member{f.start(), f.start(), f.start(), f.start()}
+	admitted := 0
+	for i := range 10_000 { // ten seconds at the tenant's rate
+		if f.take(replicas[i%4], "acme").Allowed {
+			admitted++
+		}
+		f.advance(time.Millisecond)
+	}
+	var calls, decisions uint64
+	for _, r := range replicas {
+		stats := r.store.Stats()
+		calls, decisions = calls+stats.Calls, decisions+stats.Decisions
+	}
+	t.Logf("%d calls for %d decisions, %d admitted", calls, decisions, admitted)
+	if calls*10 > decisions {
+		t.Errorf("%d calls for %d decisions, want fewer than a tenth", calls, decisions)
+	}
+	if admitted < 9_900 {
+		t.Errorf("admitted %d of 10,000 at the tenant's rate", admitted)
+	}
+}
+
+func TestLease_WhatIsUnspentGoesBackOnClose(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, oneServer(t), 2, quota.Rate{PerSecond: 1e-3, Burst: 2000},
+		tenant.Tier{Name: "slow", Rate: 1e-3, Burst: 1000, Quotas: tenant.Quotas{Day: 1_000_000}})
+	a := f.start()
+	f.cfg.Leases = false
+	b := f.start()
+	spent := f.heat(a, "acme")
+	if err := a.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := f.take(b, "acme").Remaining, 1000-spent-1; got != want {
+		t.Errorf("%d remaining, want %d", got, want)
+	}
+	if got, want := f.used(b, "acme"), int64(spent)+1; got != want {
+		t.Errorf("used %d, want %d", got, want)
+	}
+	for range 1000 - spent - 1 {
+		f.take(b, "acme")
+	}
+	if d := f.take(b, "acme"); d.Reason != tenant.ReasonTenant {
+		t.Errorf("after the whole burst: reason %q, want tenant", d.Reason)
+	}
+	for i := range 1000 { // the other half of the cluster's bucket
+		if d := f.take(b, "tenant-"+strconv.Itoa(i%10)); !d.Allowed {
+			t.Fatalf("refused by %s with %d of the cluster's left", d.Reason, 1000-i)
+		}
+	}
+	if d := f.take(b, "one-more"); d.Reason != tenant.ReasonGlobal {
+		t.Errorf("after the cluster's whole burst: reason %q, want global", d.Reason)
+	}
+}
+
+func TestLease_IsOverAfterACrash(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, oneServer(t), 2, quota.Rate{}, daily)
+	crashed, b := f.start(), f.start()
+	spent := f.heat(crashed, "acme")
+	before := f.take(b, "acme").Remaining + 1 + spent
+	if before >= 1000 {
+		t.Fatalf("%d remaining besides what was spent, want fewer than the burst: something is leased", before)
+	}
+	f.advance(10 * time.Second)
+	if d := f.take(b, "acme"); d.Remaining != 999 {
+		t.Errorf("%d remaining long after the crash, want 999: the lease is over", d.Remaining)
+	}
+	if used := f.used(b, "acme"); used < int64(spent)+2 || used > int64(spent)+2+250 {
+		t.Errorf("used %d, want the %d that were served and at most a lease more", used, spent+2)
+	}
+}
+
+func TestLease_NeverCrossesAWindow(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, oneServer(t), 2, quota.Rate{}, daily)
+	f.now.Store(time.Date(2026, 3, 5, 23, 59, 58, 300_000_000, time.UTC).UnixNano())
+	a := f.start()
+	f.heat(a, "acme")
+	for f.now.Load() < time.Date(2026, 3, 6, 0, 0, 0, 0, time.UTC).UnixNano() {
+		f.take(a, "acme")
+		f.advance(10 * time.Millisecond)
+	}
+	for range 5 {
+		f.take(a, "acme")
+	}
+	if used := f.used(a, "acme"); used != 5 {
+		t.Errorf("used %d on the new day, want 5", used)
+	}
+}
+
+func TestLease_TinyLimitsAreNotLeased(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, oneServer(t), 4, quota.Rate{},
+		tenant.Tier{Name: "tiny", Rate: 1000, Burst: 40}, tenant.Tier{Name: "open", Rate: tenant.Unlimited})
+	a := f.start()
+	for range 200 {
+		f.take(a, "acme")
+		f.advance(time.Millisecond)
+	}
+	if leased := a.store.Stats().Leased; leased != 0 {
+		t.Errorf("%d decisions from leases, want 0: a lease of 5 units is not worth it", leased)
+	}
+}
+
+func TestLease_ChangeOfTierTakesEffectAtOnceHereAndSoonElsewhere(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, oneServer(t), 2, quota.Rate{}, daily, tenant.Tier{Name: "free", Rate: 1, Burst: 5})
+	a, b := f.start(), f.start()
+	f.heat(a, "acme")
+	f.heat(b, "acme")
+	if err := a.SetTier(t.Context(), "acme", "free"); err != nil {
+		t.Fatal(err)
+	}
+	if d := f.take(a, "acme"); d.Tier != "free" {
+		t.Errorf("tier %q after SetTier, want free", d.Tier)
+	}
+	f.advance(2 * time.Second)
+	if d := f.take(b, "acme"); d.Tier != "free" {
+		t.Errorf("tier %q on another replica two seconds later, want free", d.Tier)
+	}
+}
+
+func TestLease_AnOlderAssertionNeverChangesTheTierBack(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, oneServer(t), 1, quota.Rate{}, daily, tenant.Tier{Name: "free", Rate: 1, Burst: 500})
+	a := f.start()
+	take := func(tier string, asOf int64) quota.Decision {
+		d, err := a.Take(t.Context(), tenant.Tenant{ID: "acme", Tier: tier, TierAsOf: time.Unix(asOf, 0)}, "GET /")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for a.store.Stats().Leased == 0 {
+		take("pro", 100)
+	}
+	take("pro", 300) // from the lease: Redis has not heard of it
+	if d := take("free", 200); d.Tier != "pro" {
+		t.Errorf("tier %q by an older assertion, want pro", d.Tier)
+	}
+	if d := take("free", 400); d.Tier != "free" {
+		t.Errorf("tier %q by a later assertion, want free", d.Tier)
+	}
+}
+
+// Whatever replicas take, lease, return, lose and refund: over any interval no more is admitted than the burst and the
+// rate, of each tenant and of all together, and no window's quota is exceeded; and what Redis counted is what was
+// admitted, and what crashed replicas had leased at most.
+func TestLease_NeverAdmitsMoreThanTheLimits(t *testing.T) {
+	t.Parallel()
+	client := oneServer(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		tier := tenant.Tier{
+			Name: "pro", Rate: rapid.Float64Range(1, 400).Draw(rt, "rate"), Burst: rapid.IntRange(16, 300).Draw(rt, "burst"),
+			Quotas: tenant.Quotas{Minute: int64(rapid.IntRange(200, 2000).Draw(rt, "quota"))},
+		}
+		global := quota.Rate{PerSecond: rapid.Float64Range(50, 500).Draw(rt, "cluster"), Burst: rapid.IntRange(50, 500).Draw(rt, "cluster burst")}
+		f := newFleet(t, client, rapid.IntRange(1, 3).Draw(rt, "replicas"), global, tier)
+		f.now.Store(time.Date(2026, 3, 5, 10, 20, 57, 0, time.UTC).UnixNano())
+		replicas := []member{f.start(), f.start(), f.start()}
+		bounds := map[string]*bound{"": {rate: global.PerSecond, burst: float64(global.Burst)}}
+		admitted, lost := map[string]int64{}, 0
+		minute := f.now.Load() / int64(time.Minute)
+		for range rapid.IntRange(50, 400).Draw(rt, "steps") {
+			i := rapid.IntRange(0, 2).Draw(rt, "replica")
+			switch rapid.IntRange(0, 40).Draw(rt, "what") {
+			case 0:
+				if err := replicas[i].store.Close(); err != nil {
+					rt.Fatal(err)
+				}
+				replicas[i] = f.start()
+			case 1:
+				replicas[i] = f.start() // the old one crashed, with what it had leased
+				lost++
+			case 2, 3, 4:
+				f.advance(time.Duration(rapid.IntRange(1, 1200).Draw(rt, "ms")) * time.Millisecond)
+				if now := f.now.Load() / int64(time.Minute); now != minute {
+					clear(admitted)
+					minute, lost = now, 0
+				}
+			default:
+				id := rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "tenant")
+				for range rapid.IntRange(1, 20).Draw(rt, "calls") {
+					if !f.take(replicas[i], id).Allowed {
+						break
+					}
+					admitted[id]++
+					if bounds[id] == nil {
+						bounds[id] = &bound{rate: tier.Rate, burst: float64(tier.Burst)}
+					}
+					bounds[id].admit(rt, id, f.now.Load())
+					bounds[""].admit(rt, "all", f.now.Load())
+					if admitted[id] > tier.Quotas.Minute {
+						rt.Fatalf("%s: admitted %d of a quota of %d", id, admitted[id], tier.Quotas.Minute)
+					}
+				}
+			}
+		}
+		for _, r := range replicas {
+			if err := r.store.Close(); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		most := int64(lost * tier.Burst / (2 * f.cfg.Replicas))
+		for id, n := range admitted {
+			if used := f.used(f.start(), id); used < n || used > n+most {
+				rt.Errorf("%s: used %d, want the %d admitted and at most %d more, leased by %d crashed replicas", id, used, n, most, lost)
+			}
+		}
+	})
+}
+
+// bound is the naive model: a bucket from which all that is admitted has to come.
+type bound struct {
+	rate, burst float64
+	spent       float64 // of the burst
+	at          int64
+}
+
+func (b *bound) admit(t *rapid.T, who string, now int64) {
+	b.spent = max(0, b.spent-b.rate*float64(now-b.at)/1e9) + 1
+	b.at = now
+	if b.spent > b.burst+1e-6 {
+		t.Fatalf("%s: admitted more than a burst of %v and %v a second allow", who, b.burst, b.rate)
+	}
+}
+
+// The same in real time, with everything at once.
+func TestLease_ManyAtOnceNeverExceedTheLimit(t *testing.T) {
+	t.Parallel()
+	client := oneServer(t)
+	f := newFleet(t, client, 2, quota.Rate{}, tenant.Tier{Name: "still", Rate: 0, Burst: 5000})
+	var admitted, leased atomic.Int64
+	var wg sync.WaitGroup
+	for range 2 {
+		store, err := redisquota.New(client, f.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limiter, err := quota.New(quota.Config{Tiers: f.tiers, Store: store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var callers sync.WaitGroup
+		for range 16 {
+			callers.Go(func() {
+				for range 400 {
+					if f.take(member{limiter, store}, "acme").Allowed {
+						admitted.Add(1)
+					}
+				}
+			})
+		}
+		wg.Go(func() {
+			callers.Wait()
+			leased.Add(int64(store.Stats().Leased))
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if leased.Load() == 0 {
+		t.Error("nothing was decided from a lease")
+	}
+	left := f.start()
+	for f.take(left, "acme").Allowed {
+		admitted.Add(1)
+	}
+	if got := admitted.Load(); got != 5000 {
+		t.Errorf("admitted %d of a burst of 5000", got)
+	}
+}
