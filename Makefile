@@ -17,7 +17,7 @@ BENCH    ?= .
 MODULES := . $(patsubst %/go.mod,%,$(wildcard internal/*/go.mod))
 
 # The folders whose tests start Redis servers, as a regular expression.
-WITH_REDIS := internal/redistest|quota/redisquota
+WITH_REDIS := internal/redistest|internal/fleet|quota/redisquota
 
 # $(call each,COMMAND) runs a command in the folder of every module.
 each = for module in $(MODULES); do (cd $$module && $(1)); done
@@ -78,6 +78,10 @@ rivals: go ## fairslots and bulkhead beside semaphores, failsafe-go and the API 
 .PHONY: bench-redis
 bench-redis: go redis ## the quotas shared through Redis beside rueidis, go-redis and redis_rate, on a server of their own
 	@cd internal/redisrivals && go run .
+
+.PHONY: fleet
+fleet: go redis ## the proof: three processes behind one Redis, one of them and Redis killed; usage is what the access logs have
+	@CGO_ENABLED=0 go run ./internal/fleet
 
 .PHONY: cover
 cover: go ## how much of each package the tests run; the lines are in cover.html

@@ -45,7 +45,10 @@ var rules = map[string]rule{
 	"internal/arch":            {},
 	"internal/bucket":          {noHTTP: true},
 	"internal/redistest":       {noHTTP: true},
-	"middleware":               {imports: []string{"tenant", "quota", "bulkhead", "fairslots", chi, prometheus}},
+	"internal/fleet": {imports: []string{
+		"middleware", "tenant", "tenant/jwttenant", "quota", "quota/redisquota", "fairslots", "internal/redistest", jwt, redis + "/...",
+	}},
+	"middleware": {imports: []string{"tenant", "quota", "bulkhead", "fairslots", chi, prometheus}},
 	"example/...": {imports: []string{
 		"middleware", "tenant/...", "quota", "quota/redisquota", redis, "bulkhead", "fairslots", "internal/flood", "internal/replay", chi, prometheus + "/...",
 	}},

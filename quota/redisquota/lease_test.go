@@ -197,6 +197,36 @@ func TestLease_NeverCrossesAWindow(t *testing.T) {
 	}
 }
 
+// What a lease keeps out of the bucket is not refilled before the lease is over: else who spends it late, and then all
+// that was refilled meanwhile, gets both.
+func TestLease_KeepsItsRoomUntilItIsOver(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, oneServer(t), 1, quota.Rate{}, tenant.Tier{Name: "pro", Rate: 1000, Burst: 1000})
+	a := f.start()
+	f.cfg.Leases = false
+	b := f.start()
+	for range 3100 { // its leases grow to 500 units
+		f.take(a, "acme")
+		f.advance(time.Millisecond)
+	}
+	if _, err := a.Peek(t.Context(), tenant.Tenant{ID: "acme"}, "GET /"); err != nil { // ends the last
+		t.Fatal(err)
+	}
+	f.take(a, "acme") // at a tenth of a second
+	f.advance(1850 * time.Millisecond) // the lease ends in 50 ms
+	calls := a.store.Stats().Calls
+	late := 0
+	for ; a.store.Stats().Calls == calls && f.take(a, "acme").Allowed; late++ {
+	}
+	f.advance(100 * time.Millisecond)
+	for f.take(b, "acme").Allowed {
+		late++
+	}
+	if late < 500 || late > 1101 {
+		t.Errorf("admitted %d in 100 ms, want 500 or more, and 1,000 and 100 at most", late)
+	}
+}
+
 func TestLease_TinyLimitsAreNotLeased(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, oneServer(t), 4, quota.Rate{},
