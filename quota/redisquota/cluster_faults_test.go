@@ -55,30 +55,37 @@ func (s *shards) home(r *replica, id string) string {
 func TestCluster_DeadNodeConcernsItsTenantsOnly(t *testing.T) {
 	t.Parallel()
 	s := newShards(t)
-	for _, policy := range []redisquota.Policy{redisquota.Local, redisquota.Closed} {
+	policies := []redisquota.Policy{redisquota.Local, redisquota.Closed}
+	var replicas []*replica
+	var ids [][]string // of each replica: a tenant on each node
+	for _, policy := range policies {
 		r := newReplica(t, s.client, redisquota.Config{OnFailure: policy}, quota.Config{})
-		var ids []string
-		for _, node := range s.Nodes {
-			ids = append(ids, s.on(r, node))
-			r.mustShare(ids[len(ids)-1])
+		replicas = append(replicas, r)
+		ids = append(ids, []string{s.on(r, s.Nodes[0]), s.on(r, s.Nodes[1]), s.on(r, s.Nodes[2])})
+		for _, id := range ids[len(ids)-1] {
+			r.mustShare(id)
 		}
-		dead := s.Nodes[2]
-		dead.Kill()
-		for _, d := range r.awaitAlone(ids[2]) {
-			mustFollow(t, policy, d)
+	}
+	dead := s.Nodes[2]
+	dead.Kill()
+	for i, r := range replicas {
+		for _, d := range r.awaitAlone(ids[i][2]) {
+			mustFollow(t, policies[i], d)
 		}
 		for range 20 {
-			mustFollow(t, policy, r.take(ids[2]))
-			r.mustShare(ids[0])
-			r.mustShare(ids[1])
+			mustFollow(t, policies[i], r.take(ids[i][2]))
+			r.mustShare(ids[i][0])
+			r.mustShare(ids[i][1])
 		}
 		if lines := r.log.with("Redis does not answer"); len(lines) != 1 || !strings.Contains(lines[0], dead.Addr()) {
-			t.Errorf("%v: the log says %q, want one line that names the node", policy, lines)
+			t.Errorf("%v: the log says %q, want one line that names the node", policies[i], lines)
 		}
-		dead.Restart()
-		s.AwaitReady()
+	}
+	dead.Restart()
+	s.AwaitReady()
+	for i, r := range replicas {
 		r.awaitShared()
-		for _, id := range ids {
+		for _, id := range ids[i] {
 			r.mustShare(id)
 		}
 	}
@@ -143,7 +150,7 @@ func TestCluster_UsageIsWhatWasServedButForCallsInDoubt(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	for range 6 {
+	for range 4 {
 		f.flow(random.Int64N(2000))
 		node := s.Nodes[random.IntN(3)]
 		node.Freeze()
