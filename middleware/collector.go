@@ -11,6 +11,7 @@ type descriptions struct {
 	tenantRequests, tenantInFlight, tenantQueued, tenantStreams, tenantWait, tenantShare *prometheus.Desc
 	requests, inFlight, queued, streams, wait, share, capacity                           *prometheus.Desc
 	unknownTiers, ignoredClaims, tierFailures, refundFailures                            *prometheus.Desc
+	store                                                                                storeDescriptions
 }
 
 func newDescriptions(gate string) *descriptions {
@@ -39,6 +40,8 @@ func newDescriptions(gate string) *descriptions {
 		ignoredClaims:  desc("ignored_tier_claims_total", "Tier claims in credentials that are not the name of a tier."),
 		tierFailures:   desc("tier_lookup_failures_total", "Failed calls of TierOf."),
 		refundFailures: desc("refund_failures_total", "Refunds that failed, so that their units are lost to the tenant."),
+
+		store: newStoreDescriptions(desc),
 	}
 }
 
@@ -52,6 +55,7 @@ func (g *Gate) Describe(ch chan<- *prometheus.Desc) {
 	} {
 		ch <- desc
 	}
+	d.store.describe(ch)
 }
 
 // Collect implements [prometheus.Collector]. Requests go on meanwhile: numbers of one scrape may be a few requests apart,
@@ -85,6 +89,11 @@ func (g *Gate) Collect(ch chan<- prometheus.Metric) {
 	ch <- counter(d.refundFailures, m.refundFailures.Load())
 	if r, ok := g.cfg.Resolver.(interface{ IgnoredTierClaims() uint64 }); ok {
 		ch <- counter(d.ignoredClaims, r.IgnoredTierClaims())
+	}
+	if g.cfg.Quota != nil {
+		if stats, ok := g.cfg.Quota.StoreStats(); ok {
+			d.store.collect(ch, stats)
+		}
 	}
 }
 

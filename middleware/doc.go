@@ -59,7 +59,16 @@
 //	tenantgate_share_slots              gauge      shares of the tenants seen lately
 //
 // And of the service alone: tenantgate_capacity_slots, tenantgate_unknown_tiers_total,
-// tenantgate_ignored_tier_claims_total, tenantgate_tier_lookup_failures_total and tenantgate_refund_failures_total.
+// tenantgate_ignored_tier_claims_total, tenantgate_tier_lookup_failures_total and tenantgate_refund_failures_total. Where
+// the limiter's store is one that replicas share (package redisquota's), also:
+//
+//	tenantgate_store_shared                gauge      1 while all decisions are shared
+//	tenantgate_store_changes_total         counter    how often a server of it went away or came back
+//	tenantgate_store_decisions_total       counter    by: "server", "lease" or, while the server is away, "alone"
+//	tenantgate_store_calls_total           counter    calls of the server
+//	tenantgate_store_call_failures_total   counter    of which failed
+//	tenantgate_store_in_doubt_total        counter    decisions that may have been charged without being served
+//	tenantgate_store_overrun_units_total   counter    units beyond calendar quotas, while the server was away
 //
 // # What to know about net/http
 //

@@ -7,7 +7,8 @@ type StoreStats struct {
 	Shared bool
 	// Changes is how often Shared, for one server, became another.
 	Changes uint64
-	// Decisions were asked for. Alone of them were made without what is shared, and Leased from units taken ahead.
+	// Decisions were made. Alone of them were made by the failure policy, without what is shared, and Leased from units
+	// taken ahead.
 	Decisions, Alone, Leased uint64
 	// Calls were made over the network for them, of which Failures failed.
 	Calls, Failures uint64

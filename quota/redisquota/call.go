@@ -128,7 +128,7 @@ func (l *lane) loadScript(ctx context.Context, cmds []command) {
 func (l *lane) finish(ctx context.Context, r *request, cmd command) error {
 	err := cmd.Err()
 	switch {
-	case moved(err):
+	case l.store.cluster != nil && moved(err):
 		err = l.redirect(ctx, r)
 	case err == nil:
 		err = r.read(cmd.Val())

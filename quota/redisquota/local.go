@@ -50,6 +50,7 @@ func (lo *local) assigned(id, tier string) {
 
 // decide answers a call that Redis did not. The error is why, where the policy is to refuse.
 func (lo *local) decide(rules *quota.Rules, op *operation) error {
+	lo.store.counts.alone.Add(1)
 	switch lo.store.cfg.OnFailure {
 	case Closed:
 		return op.err
@@ -58,7 +59,6 @@ func (lo *local) decide(rules *quota.Rules, op *operation) error {
 	default:
 		lo.divide(rules, op.call)
 	}
-	lo.store.counts.alone.Add(1)
 	return nil
 }
 

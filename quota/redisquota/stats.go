@@ -8,17 +8,18 @@ import (
 
 // counts are what a store counts of itself.
 type counts struct {
-	asked, alone, scripts, failures, inDoubt, overrun, leased, changes atomic.Uint64
+	shared, alone, scripts, failures, inDoubt, overrun, leased, changes atomic.Uint64
 }
 
 // Stats returns what the store counted since it was made.
 func (s *Store) Stats() quota.StoreStats {
-	c, leased := &s.counts, s.counts.leased.Load()
+	c := &s.counts
+	alone, leased := c.alone.Load(), c.leased.Load()
 	stats := quota.StoreStats{
 		Shared:    true,
 		Changes:   c.changes.Load(),
-		Decisions: c.asked.Load() + leased,
-		Alone:     c.alone.Load(),
+		Decisions: c.shared.Load() + alone + leased,
+		Alone:     alone,
 		Leased:    leased,
 		Calls:     c.scripts.Load(),
 		Failures:  c.failures.Load(),

@@ -123,10 +123,8 @@ func (s *Store) Take(ctx context.Context, rules quota.Rules, calls []quota.Call)
 			s.counts.leased.Add(1)
 			return nil
 		}
-		s.counts.asked.Add(1)
 		return s.leases.take(ctx, &rules, &calls[0])
 	}
-	s.counts.asked.Add(uint64(len(calls)))
 	for len(calls) > 0 {
 		n := min(len(calls), full)
 		if s.cluster != nil {
@@ -167,6 +165,7 @@ func callOf(c *quota.Call) operation {
 // conclude sees to it that a call has an answer: where Redis gave none, by the policy.
 func (s *Store) conclude(rules *quota.Rules, op *operation) error {
 	if op.err == nil {
+		s.counts.shared.Add(1)
 		if op.assignedInStore {
 			s.local.assigned(op.tenant, op.call.Result.Tier.Name)
 		}
