@@ -212,7 +212,7 @@ func TestLease_KeepsItsRoomUntilItIsOver(t *testing.T) {
 	if _, err := a.Peek(t.Context(), tenant.Tenant{ID: "acme"}, "GET /"); err != nil { // ends the last
 		t.Fatal(err)
 	}
-	f.take(a, "acme") // at a tenth of a second
+	f.take(a, "acme")                  // at a tenth of a second
 	f.advance(1850 * time.Millisecond) // the lease ends in 50 ms
 	calls, late := a.store.Stats().Calls, 0
 	for ; late < 490; late++ {

@@ -38,6 +38,8 @@ type posting struct {
 	rules  quota.Rules
 	charge quota.Charge
 	units  [quota.Windows]int64
+
+	inDoubt bool // it may have been counted: it stays as it is
 }
 
 func (l *ledger) init(s *Store) {
@@ -58,16 +60,11 @@ func (l *ledger) add(rules *quota.Rules, c *quota.Charge, units int64) {
 		l.postings[c.Tenant] = p
 	}
 	p.rules = *rules
-	for w := range quota.Window(quota.Windows) {
-		if !c.Counted.Has(w) || c.Windows[w] < p.charge.Windows[w] {
-			continue
-		}
-		if c.Windows[w] > p.charge.Windows[w] {
-			p.charge.Counted |= 1 << w
-			p.charge.Windows[w], p.units[w] = c.Windows[w], 0
-		}
-		p.units[w] += units
+	var each [quota.Windows]int64
+	for w := range each {
+		each[w] = units
 	}
+	p.merge(c, &each)
 	l.arm()
 }
 
@@ -83,30 +80,60 @@ func (l *ledger) post() {
 	l.posting.Lock()
 	defer l.posting.Unlock()
 	l.mu.Lock()
+	due := l.sent
 	for id, p := range l.postings {
-		l.sent = append(l.sent, p)
+		due = append(due, p)
 		delete(l.postings, id)
 	}
-	due := l.sent
+	l.sent = nil
 	l.mu.Unlock()
 
-	var left []*posting
 	for i, p := range due {
-		err := l.count(p)
-		if err == nil {
+		if l.count(p) == nil {
 			continue
 		}
-		left = append(left, p)
+		l.keep(p)
 		if l.store.cluster == nil { // the others would fare no better
-			left = append(left, due[i+1:]...)
+			for _, p := range due[i+1:] {
+				l.keep(p)
+			}
 			break
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sent, l.timer = left, nil
+	l.timer = nil
 	if len(l.sent)+len(l.postings) > 0 {
 		l.arm()
+	}
+}
+
+// keep keeps a posting for the next time: as it is where it may have been counted, else together with what is new.
+func (l *ledger) keep(p *posting) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next := l.postings[p.tenant]
+	switch {
+	case p.inDoubt:
+		l.sent = append(l.sent, p)
+	case next == nil:
+		l.postings[p.tenant] = p
+	default:
+		next.merge(&p.charge, &p.units)
+	}
+}
+
+// merge adds units to the windows of a charge: to the latest of each kind.
+func (p *posting) merge(c *quota.Charge, units *[quota.Windows]int64) {
+	for w := range quota.Window(quota.Windows) {
+		if !c.Counted.Has(w) || c.Windows[w] < p.charge.Windows[w] {
+			continue
+		}
+		if c.Windows[w] > p.charge.Windows[w] {
+			p.charge.Counted |= 1 << w
+			p.charge.Windows[w], p.units[w] = c.Windows[w], 0
+		}
+		p.units[w] += units[w]
 	}
 }
 
@@ -119,7 +146,12 @@ func (l *ledger) count(p *posting) error {
 	e.ops[0] = operation{kind: post, tenant: p.tenant, posted: p}
 	e.ops[1] = operation{kind: look, tenant: p.tenant, call: &call}
 	s.do(context.Background(), e)
+	if errors.Is(e.ops[0].err, errBroken) {
+		s.cfg.Logger.Error("redisquota: usage could not be counted", "tenant", p.tenant, "units", p.units, "error", e.ops[0].err)
+		return nil // nor will it ever be
+	}
 	if err := errors.Join(e.ops[0].err, e.ops[1].err); err != nil {
+		p.inDoubt = p.inDoubt || e.ops[0].inDoubt || e.ops[0].err == nil
 		return err
 	}
 	for w := range quota.Window(quota.Windows) {
@@ -155,7 +187,7 @@ func (l *ledger) close() error {
 	l.post()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := len(l.sent); n > 0 {
+	if n := len(l.sent) + len(l.postings); n > 0 {
 		return fmt.Errorf("redisquota: usage of %d tenants that were served while Redis was away could not be counted", n)
 	}
 	return nil

@@ -18,6 +18,9 @@ const (
 	broken
 )
 
+// errBroken is why nothing was done to an account whose key has a value that is none.
+var errBroken = errors.New("redisquota: value that the store did not write")
+
 // errReply is returned for a reply that the script cannot have made.
 var errReply = errors.New("redisquota: reply that makes no sense")
 
@@ -60,6 +63,16 @@ func (r *reader) float() float64 {
 	return f
 }
 
+// units reads a number of units.
+func (r *reader) units() int64 {
+	f := r.float()
+	if f < 0 || f > 1<<53 || f != math.Trunc(f) {
+		r.failed = true
+		return 0
+	}
+	return int64(f)
+}
+
 // read hands the reply out to the operations. Its error says that none of it can be believed.
 func (r *request) read(reply string) error {
 	in := &reader{rest: reply}
@@ -88,7 +101,7 @@ func (r *request) read(reply string) error {
 			}
 			return in.end()
 		case broken:
-			op.fail(fmt.Errorf("redisquota: account of %s: %s", op.tenant, in.bytes(in.uint16())), false)
+			op.fail(fmt.Errorf("%w: account of %s is %s", errBroken, op.tenant, in.bytes(in.uint16())), false)
 		default:
 			return errReply
 		}
@@ -131,12 +144,12 @@ func (r *request) readFound(in *reader, op *operation) {
 		}
 		for w := range quota.Window(quota.Windows) {
 			if tier.windows.Has(w) {
-				j.spent[w] = int64(in.float())
+				j.spent[w] = in.units()
 			}
 		}
 		if flags&2 != 0 {
 			j.own.held = in.float()
-			op.lease = hold{units: int(in.float()), ends: in.float()}
+			op.lease = hold{units: int(in.units()), ends: in.float()}
 			op.leaseFor = micros(op.lease.ends - r.now)
 		}
 		j.answer(short)
