@@ -12,6 +12,7 @@ const (
 	// tried, by a call of its own that no request waits for.
 	trips      = 3
 	probeEvery = 250 * time.Millisecond
+	probeMost  = time.Second
 )
 
 // breaker keeps requests from waiting for a server that does not answer. The zero breaker is closed: it lets them.
@@ -48,10 +49,9 @@ func (l *lane) note(err error) {
 	l.breaker.timer = time.AfterFunc(probeEvery, l.probe)
 }
 
-// probe tries the server with a script that has nothing to do, and closes the breaker where that is done. It is refused
-// where decisions would be: by a replica, while the server loads, and where there is no memory left to write to.
+// probe tries the server, and closes the breaker where it does what it is asked.
 func (l *lane) probe() {
-	_, err := l.time(context.Background())
+	err := l.try()
 	l.breaker.mu.Lock()
 	defer l.breaker.mu.Unlock()
 	if l.breaker.closed {
@@ -65,6 +65,19 @@ func (l *lane) probe() {
 	l.failures.Store(0)
 	l.isOpen.Store(false)
 	l.store.changed(l, nil)
+}
+
+// try connects, which may take longer than a decision may wait, and then calls the script with nothing to do, which may
+// not. That is refused where decisions would be: by a replica, while the server loads, and where no memory is left.
+func (l *lane) try() error {
+	ctx, cancel := context.WithTimeout(context.Background(), probeMost)
+	defer cancel()
+	if err := l.of.WithTimeout(probeMost).Ping(ctx).Err(); err != nil {
+		l.store.lanes.forget(ctx, l)
+		return err
+	}
+	_, err := l.time(ctx)
+	return err
 }
 
 // stop ends the probes.

@@ -137,6 +137,10 @@ func (l *lane) finish(ctx context.Context, r *request, cmd command) error {
 		r.settleLoan()
 		return nil
 	}
+	if redis.HasErrorPrefix(err, "BROKEN") { // of the bucket that all tenants share: the server is well
+		r.fail(fmt.Errorf("%w: %w", errBroken, err), false)
+		return nil
+	}
 	inDoubt, left := !notDone(err), portion{}
 	if !inDoubt {
 		left = r.loan.portion // else it may be spent

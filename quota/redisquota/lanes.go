@@ -58,6 +58,28 @@ func (s *Store) laneOf(ctx context.Context, id string) (*lane, error) {
 	return s.lanes.add(s, node), nil
 }
 
+// forget stops a lane to a server that is not a master of the cluster any more.
+func (ls *lanes) forget(ctx context.Context, l *lane) {
+	if l.store.cluster == nil {
+		return
+	}
+	var known sync.Map
+	err := l.store.cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
+		known.Store(node.Options().Addr, true)
+		return nil
+	})
+	addr := l.of.Options().Addr
+	if _, ok := known.Load(addr); ok || err != nil {
+		return
+	}
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if ls.byAddr[addr] == l {
+		delete(ls.byAddr, addr)
+		l.stop()
+	}
+}
+
 // all returns every lane.
 func (ls *lanes) all() []*lane {
 	ls.mu.RLock()

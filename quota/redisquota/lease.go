@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenantgate/tenantgate/quota"
@@ -29,6 +30,7 @@ type leases struct {
 	store  *Store
 	seed   maphash.Seed
 	shards [leaseShards]leaseShard
+	live   atomic.Int64 // how many leases there are
 
 	mu     sync.Mutex
 	timer  *time.Timer // nil: no tenant is known
@@ -43,9 +45,10 @@ type leaseShard struct {
 
 // lessee is a tenant that asked a moment ago.
 type lessee struct {
-	asked, used time.Duration // when Redis was asked last, and the lease was used
+	asked, used time.Duration // when a lease was asked for last, and any call came
+	spent       int           // units since it was asked for
 	size        int           // to ask for next; 0: none yet
-	asking      bool
+	asking      chan struct{} // closed when the call that asks for one is back; nil: none does
 
 	// The lease, in so far as left is not 0.
 	hold
@@ -80,6 +83,7 @@ func (ls *leases) spend(rules *quota.Rules, c *quota.Call) bool {
 		return false
 	}
 	t.left -= c.Cost
+	t.spent += c.Cost
 	t.used = now
 	t.answer(c, now)
 	return true
@@ -145,22 +149,59 @@ func (ls *leases) take(ctx context.Context, rules *quota.Rules, c *quota.Call) e
 	ask := callOf(c)
 	drops, asking := ls.prepare(rules, &ask, &old)
 
+	sent := s.elapsed()
+	done, err := ls.ask(ctx, rules, old, ask)
+	if asking {
+		ls.install(ctx, rules, &done, sent, drops)
+	}
+	if err != nil || c.Result.Allowed || c.Peek {
+		return err
+	}
+	return ls.askAgain(ctx, rules, c)
+}
+
+// ask has Redis decide a call, after the end of a lease if there is one.
+func (ls *leases) ask(ctx context.Context, rules *quota.Rules, old, ask operation) (done operation, err error) {
 	e := newEntry(rules, 1)
+	defer e.free()
 	if old.kind == release {
 		old.lease.from.back(old.charge.Units)
 		e.ops = append(e.ops[:0], old, ask)
 	} else {
 		e.ops[0] = ask
 	}
-	defer e.free()
-	sent := ls.store.elapsed()
-	s.do(ctx, e)
-	done := &e.ops[len(e.ops)-1]
-	err := s.conclude(rules, done)
-	if asking && !ls.install(rules, done, sent, drops) && done.lease.units > 0 {
-		s.giveBackAll(ctx, []ending{{*rules, releaseOf(c.Tenant, done.lease, done.lease.units, c.Result.Charge)}})
+	ls.store.do(ctx, e)
+	done = e.ops[len(e.ops)-1]
+	return done, ls.store.conclude(rules, &done)
+}
+
+// askAgain sees to it that a call is not refused for the sake of what is leased here: to another call of its tenant that
+// is under way, or, of the bucket that all tenants share, to other tenants.
+func (ls *leases) askAgain(ctx context.Context, rules *quota.Rules, c *quota.Call) error {
+	refused := c.Result
+	if asking := ls.asking(c.Tenant); asking != nil {
+		<-asking
 	}
-	return err
+	if ls.spend(rules, c) {
+		return nil
+	}
+	if refused.Reason == tenant.ReasonGlobal && ls.live.Load() > 0 {
+		ls.drop(ctx, "")
+		_, err := ls.ask(ctx, rules, operation{}, callOf(c))
+		return err
+	}
+	return nil
+}
+
+// asking returns a channel that is closed when the call is back that asks for a lease of tenant id. nil: none does.
+func (ls *leases) asking(id string) <-chan struct{} {
+	s := ls.shard(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.tenants[id]; t != nil {
+		return t.asking
+	}
+	return nil
 }
 
 // prepare says how much to lease with a call, and what is left of the lease before, which ends. One call asks at a time;
@@ -172,47 +213,50 @@ func (ls *leases) prepare(rules *quota.Rules, ask, old *operation) (drops int, a
 	defer s.mu.Unlock()
 	t := s.tenants[ask.tenant]
 	if t == nil {
-		t = &lessee{asked: now - leaseSweep}
+		t = &lessee{asked: now - time.Second}
 		s.tenants[strings.Clone(ask.tenant)] = t
 		ls.arm()
 	}
 	t.used = now
-	if t.asking {
+	t.spent += ask.call.Cost
+	if t.asking != nil {
 		return 0, false
 	}
 	asking = ask.kind == take
 	if asking {
 		t.resize(now, ls.store.cfg.Replicas)
-		t.asked, t.asking, ask.ahead = now, true, t.size
+		t.asked, t.spent, t.asking, ask.ahead = now, 0, make(chan struct{}), t.size
 	}
 	if t.units > 0 {
 		if t.rules.Tiers == rules.Tiers {
 			ask.said = t.asserted.Merge(ask.said) // what calls said that Redis has not heard of
 		}
-		*old = t.end(ask.tenant)
+		*old = ls.end(t, ask.tenant)
 	}
 	return s.drops, asking
 }
 
-// resize decides how much to lease next: more where the last lease was soon spent, less where it was hardly used.
+// resize decides how much to lease next: what the tenant will ask for in the next second, if it goes on as since it was
+// last asked for it; but at most so many times as much as before.
 func (t *lessee) resize(now time.Duration, replicas int) {
+	const growth = 8
 	most := t.granted.Tier.Burst / (2 * replicas)
-	switch {
-	case t.units > 0 && t.left > t.units/2:
-		t.size = t.units / 2
-	case now-t.asked < leaseSweep:
-		t.size = max(2*t.size, firstLease)
-	}
 	if t.granted.Tier.Rate == tenant.Unlimited || most < firstLease {
 		most = 0
 	}
-	t.size = min(t.size, most)
+	since := max(now-t.asked, time.Millisecond).Seconds()
+	wanted := int(min(float64(t.spent)/since, float64(most)))
+	if wanted < firstLease {
+		wanted = 0
+	}
+	t.size = min(wanted, growth*max(t.size, firstLease), most)
 }
 
-// end ends the lease, and returns the operation that tells Redis.
-func (t *lessee) end(id string) operation {
+// end ends a tenant's lease, and returns the operation that tells Redis.
+func (ls *leases) end(t *lessee, id string) operation {
 	op := releaseOf(id, t.hold, t.left, t.granted.Charge)
 	t.hold, t.left = hold{}, 0
+	ls.live.Add(-1)
 	return op
 }
 
@@ -221,29 +265,30 @@ func releaseOf(id string, h hold, unspent int, charge quota.Charge) operation {
 	return operation{kind: release, tenant: id, lease: h, charge: &charge}
 }
 
-// install makes the lease that a call was granted the tenant's, and reports whether it did: not where leases were
-// dropped since it was asked for.
-func (ls *leases) install(rules *quota.Rules, done *operation, sent time.Duration, drops int) bool {
+// install makes the lease that a call was granted, if it was, the tenant's. It goes back where leases were dropped since
+// it was asked for.
+func (ls *leases) install(ctx context.Context, rules *quota.Rules, done *operation, sent time.Duration, drops int) {
 	s := ls.shard(done.tenant)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.tenants[done.tenant]
-	if t == nil {
-		return false
+	t := s.tenants[done.tenant] // it is not forgotten while it asks
+	close(t.asking)
+	t.asking = nil
+	usable := s.drops == drops && done.err == nil
+	if usable {
+		t.granted, t.at = done.call.Result, sent
 	}
-	t.asking = false
-	if s.drops != drops || done.err != nil {
-		return false
+	if usable && done.lease.units > 0 {
+		t.hold, t.left, t.rules = done.lease, done.lease.units, *rules
+		t.until = sent + done.leaseFor
+		t.asserted, t.assigned = done.said, done.assignedInStore
+		t.answer(done.call, sent)
+		ls.live.Add(1)
 	}
-	t.granted, t.at = done.call.Result, sent
-	if done.lease.units == 0 {
-		return true
+	s.mu.Unlock()
+	if !usable && done.lease.units > 0 {
+		op := releaseOf(done.tenant, done.lease, done.lease.units, done.call.Result.Charge)
+		ls.store.giveBackAll(ctx, []ending{{*rules, op}})
 	}
-	t.hold, t.left, t.rules = done.lease, done.lease.units, *rules
-	t.until = sent + done.leaseFor
-	t.asserted, t.assigned = done.said, done.assignedInStore
-	t.answer(done.call, sent)
-	return true
 }
 
 // drop ends the leases of tenant id, or with an empty id of every tenant, and tells Redis.
@@ -263,7 +308,7 @@ func (ls *leases) dropShard(ctx context.Context, s *leaseShard, id string) {
 	var ends []ending
 	for other, t := range s.tenants {
 		if t.units > 0 && (id == "" || other == id) {
-			ends = append(ends, ending{t.rules, t.end(other)})
+			ends = append(ends, ending{t.rules, ls.end(t, other)})
 		}
 	}
 	s.mu.Unlock()
@@ -280,9 +325,9 @@ func (ls *leases) sweep() {
 		for id, t := range s.tenants {
 			unused := now-t.used > leaseSweep
 			if t.units > 0 && (unused || t.until-now < soonOver) {
-				ends = append(ends, ending{t.rules, t.end(id)})
+				ends = append(ends, ending{t.rules, ls.end(t, id)})
 			}
-			if now-t.used > 4*leaseSweep && !t.asking {
+			if now-t.used > 4*leaseSweep && t.asking == nil {
 				delete(s.tenants, id)
 			}
 		}

@@ -131,7 +131,7 @@ func TestRefund_OfALocalDecisionStaysLocal(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
 	tier := tenant.Tier{Name: "free", Rate: 0.001, Burst: 100, Quotas: tenant.Quotas{Month: 1000}}
-	r := newReplica(t, clientOf(t, server), redisquota.Config{}, quota.Config{
+	r := newReplica(t, clientOf(t, server), redisquota.Config{Timeout: time.Second}, quota.Config{
 		Tiers: catalogue(t, tier), Costs: quota.Costs{"report": 30},
 	})
 	if d := r.takeFor("acme", "report"); !d.Allowed || d.Remaining != 70 {
@@ -167,7 +167,7 @@ func TestPosting_CountsOnceWhatWasServedWithoutRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
 	tier := tenant.Tier{Name: "free", Rate: 1e6, Burst: 1e6, Quotas: tenant.Quotas{Day: 100, Month: 100}}
-	r := newReplica(t, clientOf(t, server), redisquota.Config{}, quota.Config{Tiers: catalogue(t, tier)})
+	r := newReplica(t, clientOf(t, server), redisquota.Config{Timeout: time.Second}, quota.Config{Tiers: catalogue(t, tier)})
 	if got := r.admitted("acme", "", 90); got != 90 {
 		t.Fatalf("got %d of 90, want all", got)
 	}
@@ -213,7 +213,7 @@ func TestPosting_WhatIsKeptDoesNotGrowWithTheOutage(t *testing.T) {
 func TestClose_CountsWhatWasServedWithoutRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := newReplica(t, clientOf(t, server), redisquota.Config{}, quota.Config{})
+	r := newReplica(t, clientOf(t, server), redisquota.Config{Timeout: time.Second}, quota.Config{})
 	server.Kill()
 	r.awaitAlone("nobody")
 	alone := int64(r.admitted("acme", "", 40))

@@ -179,23 +179,29 @@ local function general()
     reserve = there - open
   end
 
+  local whole -- it as an account, where its leases are needed
+
   local function change_shared(change, ...)
-    local b = load(shared)
-    b.tokens, b.at = open + reserve, shared_t
-    if change then change(b, ...) end
-    shared_held, shared_plain, shared_changed = b.held, false, true
-    divide(level(b, shared_t))
-    save(shared, b, shared_t)
+    whole = whole or load(shared)
+    whole.tokens, whole.at = open + reserve, shared_t
+    change(whole, ...)
+    shared_held, shared_plain, shared_changed = whole.held, false, true
+    divide(level(whole, shared_t))
+  end
+
+  local function save_shared()
+    whole = whole or load(shared)
+    whole.tokens, whole.at = open + reserve, shared_t
+    save(shared, whole, shared_t)
   end
 
   local function open_shared()
-    local b, t = load(shared)
-    if not b then return t end
-    settle(b, {name = '', limited = true, since = 0, rate = shared_rate, burst = shared_burst}, t)
-    shared_t, shared_tokens, shared_at, shared_held = t, b.tokens, b.at, b.held
-    divide(level(b, t))
-    save(shared, b, t)
-    writes[shared] = nil -- nothing has been taken yet
+    local t
+    whole, t = load(shared)
+    if not whole then return t end
+    settle(whole, {name = '', limited = true, since = 0, rate = shared_rate, burst = shared_burst}, t)
+    shared_t, shared_tokens, shared_at, shared_held = t, whole.tokens, whole.at, whole.held
+    divide(level(whole, t))
   end
 
   local function spend(n)
@@ -424,5 +430,5 @@ local function general()
   end
 
   return {take, take_any, refund, end_lease, post, set_tier, settle_account, reset, draw, open_shared = open_shared,
-    change_shared = change_shared}
+    save_shared = save_shared}
 end

@@ -19,7 +19,7 @@ if mode == CLUSTER_HERE then
     end
   end
   if not shared_plain then
-    if rarely().open_shared() then return redis.error_reply('ERR ' .. KEYS[shared] .. ' is not a bucket') end
+    if rarely().open_shared() then return redis.error_reply('BROKEN ' .. KEYS[shared] .. ' is not a bucket') end
   end
 end
 
@@ -115,7 +115,7 @@ if shared_changed and shared_plain then
   end
   values[shared] = pack(PLAIN_FORM, PLAIN, 0, '', open + reserve, shared_rate, shared_burst, now, NOTHING, shared_kept, 0, 0, 0)
 elseif shared_changed then
-  rarely().change_shared()
+  rarely().save_shared()
 end
 for i = 1, #KEYS do
   local how = writes[i]
