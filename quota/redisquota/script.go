@@ -12,18 +12,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-//go:embed script/1-request.lua
-var requestLua string
-
-//go:embed script/2-general.lua
-var generalLua string
-
-//go:embed script/3-plain.lua
-var plainLua string
+// The parts of the script: what a request says, accounts, what is done to them in general, and what is done mostly.
+var (
+	//go:embed script/1-request.lua
+	requestLua string
+	//go:embed script/2-accounts.lua
+	accountsLua string
+	//go:embed script/3-general.lua
+	generalLua string
+	//go:embed script/4-plain.lua
+	plainLua string
+)
 
 // script is what decides, in the server; digest is the name under which the server keeps it.
 var script, digest = func() (string, string) {
-	s := requestLua + generalLua + plainLua
+	s := requestLua + accountsLua + generalLua + plainLua
 	sum := sha1.Sum([]byte(s))
 	return s, hex.EncodeToString(sum[:])
 }()
