@@ -4,12 +4,13 @@
 //   - [New], [Config], [Costs], [Rate]: a [Limiter] on a catalogue of tiers ([tenant.Tiers]).
 //   - [Limiter.Take] and [Limiter.Peek] answer with a [Decision]; [Limiter.Refund] takes one back.
 //   - [Limiter.SetTier], [Limiter.Reset], [Limiter.Usage]: what operators and billing need.
-//   - [Store]: where the state is kept. [Memory] keeps it in this process; a store that replicas share implements the
-//     same interface, and package quotatest holds it to the same contract.
+//   - [Store]: where the state is kept. [Memory] keeps it in this process; package redisquota's keeps it in Redis, for
+//     replicas to share. Both implement the same interface, and package quotatest holds both to the same contract.
+//   - [Limiter.StoreStats]: what a store that replicas share counted of itself.
 //
 // It says how often, never how many at once: that is what packages bulkhead and fairslots are for. It does not queue:
 // a request that has to wait is told for how long. It is not a bill either: usage is exact while the process lives,
-// and gone with it, unless the store is another than Memory.
+// and gone with it, unless the store is another than Memory; in Redis it lives as long as Redis keeps it.
 //
 // # What is guaranteed
 //

@@ -2,9 +2,12 @@ package redisquota
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -15,8 +18,13 @@ const (
 	probeMost  = time.Second
 )
 
-// breaker keeps requests from waiting for a server that does not answer. The zero breaker is closed: it lets them.
+// breaker keeps requests from waiting for a server, or a Cluster, that does not answer. At first it is closed: it lets
+// them.
 type breaker struct {
+	counts *counts
+	try    func() error // whether it answers again
+	tell   func(error)  // that it does not be asked any more because of an error; nil: that it is again
+
 	isOpen   atomic.Bool
 	failures atomic.Int32 // in a row
 
@@ -28,43 +36,43 @@ type breaker struct {
 func (b *breaker) open() bool { return b.isOpen.Load() }
 
 // note takes down how a call ended, and opens the breaker after too many failures.
-func (l *lane) note(err error) {
+func (b *breaker) note(err error) {
 	if err == nil {
-		if l.failures.Load() != 0 {
-			l.failures.Store(0)
+		if b.failures.Load() != 0 {
+			b.failures.Store(0)
 		}
 		return
 	}
-	l.store.counts.failures.Add(1)
-	if l.failures.Add(1) < trips {
+	b.counts.failures.Add(1)
+	if b.failures.Add(1) < trips {
 		return
 	}
-	l.breaker.mu.Lock()
-	defer l.breaker.mu.Unlock()
-	if l.open() || l.breaker.closed {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open() || b.closed {
 		return
 	}
-	l.isOpen.Store(true)
-	l.store.changed(l, err)
-	l.breaker.timer = time.AfterFunc(probeEvery, l.probe)
+	b.isOpen.Store(true)
+	b.tell(err)
+	b.timer = time.AfterFunc(probeEvery, b.probe)
 }
 
 // probe tries the server, and closes the breaker where it does what it is asked.
-func (l *lane) probe() {
-	err := l.try()
-	l.breaker.mu.Lock()
-	defer l.breaker.mu.Unlock()
-	if l.breaker.closed {
+func (b *breaker) probe() {
+	err := b.try()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
 		return
 	}
 	if err != nil {
-		l.breaker.timer.Reset(probeEvery)
+		b.timer.Reset(probeEvery)
 		return
 	}
-	l.breaker.timer = nil
-	l.failures.Store(0)
-	l.isOpen.Store(false)
-	l.store.changed(l, nil)
+	b.timer = nil
+	b.failures.Store(0)
+	b.isOpen.Store(false)
+	b.tell(nil)
 }
 
 // try connects, which may take longer than a decision may wait, and then calls the script with nothing to do, which may
@@ -72,7 +80,8 @@ func (l *lane) probe() {
 func (l *lane) try() error {
 	ctx, cancel := context.WithTimeout(context.Background(), probeMost)
 	defer cancel()
-	if err := l.of.WithTimeout(probeMost).Ping(ctx).Err(); err != nil {
+	var reply redis.Error // an answer, whatever it says
+	if err := l.of.WithTimeout(probeMost).Ping(ctx).Err(); err != nil && !errors.As(err, &reply) {
 		l.store.lanes.forget(ctx, l)
 		return err
 	}

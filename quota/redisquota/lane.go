@@ -68,11 +68,19 @@ func (l *lane) do(ctx context.Context, e *entry) {
 	}
 	batch := l.board(e)
 	l.mu.Unlock()
-	err := l.call(ctx, batch)
-	l.land(err)
-	for _, other := range batch[1:] {
-		other.wake <- false
-	}
+	err := errPanicked
+	defer func() { // also where the client, or a hook of it, panics: others wait for this
+		if err == errPanicked {
+			for _, other := range batch {
+				other.fail(err)
+			}
+		}
+		l.land(err)
+		for _, other := range batch[1:] {
+			other.wake <- false
+		}
+	}()
+	err = l.call(ctx, batch)
 }
 
 // board returns e, and those of the waiting entries that can go with it.

@@ -3,7 +3,9 @@ package redisquota
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,7 +20,12 @@ type lanes struct {
 }
 
 func (ls *lanes) add(s *Store, node *redis.Client) *lane {
-	l := &lane{store: s, node: node.WithTimeout(s.cfg.Timeout), of: node}
+	l := &lane{store: s, node: node, of: node}
+	if !node.Options().ContextTimeoutEnabled { // else it minds the contexts of calls
+		l.node = node.WithTimeout(s.cfg.Timeout)
+	}
+	l.breaker.counts, l.breaker.try = &s.counts, l.try
+	l.breaker.tell = func(err error) { s.changed(node.Options().Addr, err) }
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if s.cluster == nil {
@@ -43,10 +50,14 @@ func (s *Store) laneOf(ctx context.Context, id string) (*lane, error) {
 	if s.lanes.only != nil {
 		return s.lanes.only, nil
 	}
+	if s.whole.open() {
+		return nil, errCutOff
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Timeout)
 	defer cancel()
-	node, err := s.cluster.MasterForKey(ctx, s.key(id))
+	node, err := s.master(ctx, id)
 	if err != nil {
+		s.whole.note(err)
 		return nil, fmt.Errorf("redisquota: %w", err)
 	}
 	s.lanes.mu.RLock()
@@ -77,6 +88,49 @@ func (ls *lanes) forget(ctx context.Context, l *lane) {
 	if ls.byAddr[addr] == l {
 		delete(ls.byAddr, addr)
 		l.stop()
+	}
+}
+
+// whole is what is known of a Redis Cluster as a whole: nothing, until the client has found out who has what.
+type whole struct {
+	breaker
+	known atomic.Bool
+}
+
+func (w *whole) init(s *Store) {
+	w.counts = &s.counts
+	w.try = func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), probeMost)
+		defer cancel()
+		_, err := s.master(ctx, sharedID)
+		return err
+	}
+	w.tell = func(err error) { s.changed(strings.Join(s.cluster.Options().Addrs, ","), err) }
+}
+
+// master returns the client of the server that has the account of tenant id. A client that knows the Cluster asks
+// nobody. One that does not yet asks everybody, and minds neither a context nor the store's timeout.
+func (s *Store) master(ctx context.Context, id string) (*redis.Client, error) {
+	if s.whole.known.Load() {
+		return s.cluster.MasterForKey(ctx, s.key(id))
+	}
+	type found struct {
+		node *redis.Client
+		err  error
+	}
+	done := make(chan found, 1)
+	go func() {
+		node, err := s.cluster.MasterForKey(ctx, s.key(id))
+		done <- found{node, err}
+	}()
+	select {
+	case f := <-done:
+		if f.err == nil {
+			s.whole.known.Store(true)
+		}
+		return f.node, f.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 

@@ -2,7 +2,9 @@ package redisquota
 
 import (
 	"context"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenantgate/tenantgate/quota"
@@ -24,6 +26,7 @@ type local struct {
 	mu     sync.RWMutex
 	parts  map[tenant.Tier]*tenant.Tiers // of a tier: a catalogue of the replica's part of it
 	assign map[string]tenant.Assertion   // what is assigned in Redis, as seen last
+	known  atomic.Int64                  // how many those are
 }
 
 func (lo *local) init(s *Store) {
@@ -32,20 +35,32 @@ func (lo *local) init(s *Store) {
 	lo.journal.init(s)
 }
 
-// assigned remembers that tenant id is assigned a tier in Redis.
-func (lo *local) assigned(id, tier string) {
+// remember remembers the tier of a tenant that is assigned one in Redis.
+func (lo *local) remember(rules *quota.Rules, op *operation) {
+	if !op.assignedInStore && lo.known.Load() == 0 {
+		return
+	}
+	tier := ""
+	if _, given := rules.Tiers.Assigned(op.tenant); op.assignedInStore && !given { // else that may be the tier that applied
+		tier = op.call.Result.Tier.Name
+	}
 	lo.mu.RLock()
-	known := lo.assign[id]
+	known := lo.assign[op.tenant]
 	lo.mu.RUnlock()
 	if known.Tier == tier {
 		return
 	}
 	lo.mu.Lock()
 	defer lo.mu.Unlock()
-	if len(lo.assign) >= remembered {
-		clear(lo.assign)
+	if tier == "" {
+		delete(lo.assign, op.tenant)
+	} else {
+		if len(lo.assign) >= remembered {
+			clear(lo.assign)
+		}
+		lo.assign[strings.Clone(op.tenant)] = tenant.Assertion{Tier: tier, AsOf: time.Now()}
 	}
-	lo.assign[id] = tenant.Assertion{Tier: tier, AsOf: time.Now()}
+	lo.known.Store(int64(len(lo.assign)))
 }
 
 // decide answers a call that Redis did not. The error is why, where the policy is to refuse.

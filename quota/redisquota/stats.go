@@ -16,7 +16,7 @@ func (s *Store) Stats() quota.StoreStats {
 	c := &s.counts
 	alone, leased := c.alone.Load(), c.leased.Load()
 	stats := quota.StoreStats{
-		Shared:    true,
+		Shared:    !s.whole.open(),
 		Changes:   c.changes.Load(),
 		Decisions: c.shared.Load() + alone + leased,
 		Alone:     alone,
@@ -33,9 +33,9 @@ func (s *Store) Stats() quota.StoreStats {
 }
 
 // changed says that a server is not asked any more because of err, or is asked again.
-func (s *Store) changed(l *lane, err error) {
+func (s *Store) changed(addr string, err error) {
 	s.counts.changes.Add(1)
-	log, addr := s.cfg.Logger, l.of.Options().Addr
+	log := s.cfg.Logger
 	if err != nil {
 		log.Warn("redisquota: Redis does not answer", "server", addr, "policy", s.cfg.OnFailure.String(), "error", err)
 	} else {

@@ -30,19 +30,25 @@ type Store struct {
 	notPlain bool                 // has the script decide in its general way only
 
 	lanes      lanes
+	whole      whole // of cluster
 	pools      pools
 	catalogues catalogues
 	tiers      atomic.Pointer[[]string] // see want
 	local      local
 	leases     leases
 	counts     counts
-	closed     atomic.Bool
+
+	broken   atomic.Int64 // when that was last logged
+	closed   atomic.Bool
+	underWay sync.RWMutex // held for reading by what asks Redis, so that Close can wait for it
 }
 
 // New returns a store. client is a *redis.Client (of one server, or of a set with failover) or a *redis.ClusterClient,
 // and stays the caller's to close, after the store. Its timeouts do not matter but for how long it takes to connect,
-// and its retries not at all: a decision that may have been made is not asked for again. New asks nothing of Redis, so
-// a service starts while that is down. The error names everything that is wrong with cfg.
+// and its retries not at all: a decision that may have been made is not asked for again. Its hooks, for traces, are called
+// only where its ContextTimeoutEnabled is set: else calls go through a clone of it with the store's timeout, which has
+// none. New asks nothing of Redis, so a service starts while that is down. The error names everything that is wrong with
+// cfg.
 func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -59,6 +65,7 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 		s.lanes.add(s, c)
 	case *redis.ClusterClient:
 		s.cluster = c
+		s.whole.init(s)
 	default:
 		return nil, fmt.Errorf("redisquota: client is a %T, want a *redis.Client or a *redis.ClusterClient", client)
 	}
@@ -118,11 +125,16 @@ func (s *Store) Take(ctx context.Context, rules quota.Rules, calls []quota.Call)
 	if s.closed.Load() {
 		return ErrClosed
 	}
-	if s.cfg.Leases && len(calls) == 1 {
-		if s.leases.spend(&rules, &calls[0]) {
-			s.counts.leased.Add(1)
-			return nil
-		}
+	leases := s.cfg.Leases && len(calls) == 1
+	if leases && s.leases.spend(&rules, &calls[0]) {
+		s.counts.leased.Add(1)
+		return nil
+	}
+	if !s.begin() {
+		return ErrClosed
+	}
+	defer s.end()
+	if leases {
 		return s.leases.take(ctx, &rules, &calls[0])
 	}
 	for len(calls) > 0 {
@@ -137,6 +149,18 @@ func (s *Store) Take(ctx context.Context, rules quota.Rules, calls []quota.Call)
 	}
 	return nil
 }
+
+// begin reports whether Redis may be asked, and has Close wait until end.
+func (s *Store) begin() bool {
+	s.underWay.RLock()
+	if s.closed.Load() {
+		s.underWay.RUnlock()
+		return false
+	}
+	return true
+}
+
+func (s *Store) end() { s.underWay.RUnlock() }
 
 func (s *Store) take(ctx context.Context, rules *quota.Rules, calls []quota.Call) error {
 	e := newEntry(rules, len(calls))
@@ -166,15 +190,24 @@ func callOf(c *quota.Call) operation {
 func (s *Store) conclude(rules *quota.Rules, op *operation) error {
 	if op.err == nil {
 		s.counts.shared.Add(1)
-		if op.assignedInStore {
-			s.local.assigned(op.tenant, op.call.Result.Tier.Name)
-		}
+		s.local.remember(rules, op)
 		return nil
 	}
 	if op.inDoubt && !op.call.Peek {
 		s.counts.inDoubt.Add(1)
 	}
+	if errors.Is(op.err, errBroken) {
+		s.logBroken(op.err)
+	}
 	return s.local.decide(rules, op)
+}
+
+// logBroken logs that a key has a value that is not ours, once a second at most: each decision about it finds that.
+func (s *Store) logBroken(err error) {
+	last, now := s.broken.Load(), int64(s.elapsed())+1
+	if (last == 0 || now-last > int64(time.Second)) && s.broken.CompareAndSwap(last, now) {
+		s.cfg.Logger.Error("redisquota: decisions go by the policy", "policy", s.cfg.OnFailure.String(), "error", err)
+	}
 }
 
 // do has the operations of e done, which concern one account or one server.
@@ -189,9 +222,10 @@ func (s *Store) do(ctx context.Context, e *entry) {
 
 // manage has one operation done that a lease of its tenant must not outlive, and returns why it could not be.
 func (s *Store) manage(ctx context.Context, rules *quota.Rules, op operation) error {
-	if s.closed.Load() {
+	if !s.begin() {
 		return ErrClosed
 	}
+	defer s.end()
 	if s.cfg.Leases {
 		s.leases.drop(ctx, op.tenant)
 		defer s.leases.drop(ctx, op.tenant) // nor one that was asked for before
@@ -211,6 +245,10 @@ func (s *Store) ask(ctx context.Context, rules *quota.Rules, op operation) error
 // Refund implements [quota.Store]. Where Redis does not answer, the units are lost; those that were admitted while it
 // was away are refunded here.
 func (s *Store) Refund(ctx context.Context, rules quota.Rules, charges []quota.Charge) error {
+	if !s.begin() {
+		return ErrClosed
+	}
+	defer s.end()
 	var errs []error
 	for i := range charges {
 		c := &charges[i]
@@ -248,9 +286,10 @@ func (s *Store) Settle(ctx context.Context, rules quota.Rules, id string) error 
 	if id != "" {
 		return s.manage(ctx, &rules, operation{kind: settle, tenant: id})
 	}
-	if s.closed.Load() {
+	if !s.begin() {
 		return ErrClosed
 	}
+	defer s.end()
 	defer s.leases.drop(ctx, "")
 	l, err := s.laneOf(ctx, sharedID)
 	if err != nil {
@@ -283,13 +322,17 @@ func (s *Store) Usage(ctx context.Context, rules quota.Rules, call *quota.Call) 
 // Close implements [quota.Store]. It gives back what the store leased, and counts in Redis what was admitted while that
 // was away; the error says what could not be. It may be called twice.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	s.underWay.Lock()
+	closed := s.closed.Swap(true)
+	s.underWay.Unlock()
+	if closed {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Timeout)
 	defer cancel()
 	s.leases.close(ctx)
 	err := errors.Join(s.local.close(), s.pools.close(ctx))
+	s.whole.stop()
 	s.lanes.stop()
 	return err
 }
