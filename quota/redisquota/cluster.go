@@ -26,7 +26,7 @@ func (l *lane) clusterRound(ctx context.Context, rules *quota.Rules, ops []*oper
 	}
 	ready, late := make([]*request, 0, len(all)), []*request(nil)
 	for _, r := range all {
-		if r.need() == 0 || l.lend(ctx, r, false) {
+		if r.need() == 0 || l.lend(ctx, r, len(ready) == 0, false) {
 			ready = append(ready, r)
 		} else {
 			late = append(late, r)
@@ -34,7 +34,7 @@ func (l *lane) clusterRound(ctx context.Context, rules *quota.Rules, ops []*oper
 	}
 	err := l.sendAll(ctx, ready)
 	for _, r := range late { // now that the others have brought back what they did not spend
-		if l.lend(ctx, r, true) {
+		if l.lend(ctx, r, true, true) {
 			if e := l.sendAll(ctx, []*request{r}); err == nil {
 				err = e
 			}
@@ -45,9 +45,9 @@ func (l *lane) clusterRound(ctx context.Context, rules *quota.Rules, ops []*oper
 
 // lend gives a request its portion of the bucket that all tenants share, and reports whether it can be sent: with all
 // that it may need, or as a last resort with what there is. Then it is told why it has none where that is so.
-func (l *lane) lend(ctx context.Context, r *request, lastResort bool) bool {
+func (l *lane) lend(ctx context.Context, r *request, wait, lastResort bool) bool {
 	p := l.store.pools.of(l.store, r.rules)
-	borrowed, ok, err := p.borrow(ctx, r.need(), lastResort)
+	borrowed, ok, err := p.borrow(ctx, r.need(), wait, lastResort)
 	if err != nil {
 		if lastResort {
 			r.fail(fmt.Errorf("the bucket that all tenants share: %w", err), false)

@@ -84,13 +84,19 @@ func (ps *pools) close(ctx context.Context) error {
 
 // borrow returns what a request needs, and whether that is all of it. Where it is not, the loan is nothing; but as a
 // last resort it is what there is once no other loan is out, which might come back unspent: nobody is refused for the
-// sake of a request that is refused.
-func (p *pool) borrow(ctx context.Context, need int, lastResort bool) (loan, bool, error) {
+// sake of a request that is refused. Who has a loan already must not wait for his turn (wait false): the one whose turn
+// it is may be waiting for that loan.
+func (p *pool) borrow(ctx context.Context, need int, wait, lastResort bool) (loan, bool, error) {
 	if l, ok := p.tryBorrow(need, false); ok {
 		return l, true, nil
 	}
-	if err := p.takeTurn(ctx); err != nil {
-		return loan{}, false, err
+	if !wait && !p.tryTurn() {
+		return loan{}, false, nil
+	}
+	if wait {
+		if err := p.takeTurn(ctx); err != nil {
+			return loan{}, false, err
+		}
 	}
 	defer p.passTurn()
 	for {
@@ -358,6 +364,15 @@ func (p *pool) takeTurn(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+func (p *pool) tryTurn() bool {
+	select {
+	case p.turn <- struct{}{}:
+		return true
+	default:
+		return false
 	}
 }
 
