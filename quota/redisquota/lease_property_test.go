@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
+	"github.com/tenantgate/tenantgate/internal/redistest"
 	"github.com/tenantgate/tenantgate/quota"
 	"github.com/tenantgate/tenantgate/quota/redisquota"
 	"github.com/tenantgate/tenantgate/tenant"
@@ -18,7 +20,17 @@ import (
 // admitted, and what crashed replicas had leased at most.
 func TestLease_NeverAdmitsMoreThanTheLimits(t *testing.T) {
 	t.Parallel()
-	client := oneServer(t)
+	testNeverMore(t, oneServer(t))
+}
+
+func TestLease_NeverAdmitsMoreThanTheLimitsInACluster(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: redistest.StartCluster(t, 3).Addrs()})
+	t.Cleanup(func() { client.Close() })
+	testNeverMore(t, client)
+}
+
+func testNeverMore(t *testing.T, client redis.UniversalClient) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tier := tenant.Tier{
 			Name: "pro", Rate: rapid.Float64Range(1, 400).Draw(rt, "rate"), Burst: rapid.IntRange(16, 300).Draw(rt, "burst"),

@@ -228,6 +228,42 @@ func TestLease_KeepsItsRoomUntilItIsOver(t *testing.T) {
 	}
 }
 
+// The same for the bucket that all tenants share, which in a Cluster is leased itself: what a tenant's lease took of that
+// is not spent yet.
+func TestLease_KeepsItsRoomOfTheSharedBucketInACluster(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: redistest.StartCluster(t, 3).Addrs()})
+	t.Cleanup(func() { client.Close() })
+	f := newFleet(t, client, 1, quota.Rate{PerSecond: 1000, Burst: 1000}, tenant.Tier{Name: "pro", Rate: 1e5, Burst: 1e5})
+	a := f.start()
+	f.cfg.Leases = false
+	b := f.start()
+	for range 3100 {
+		f.take(a, "acme")
+		f.advance(time.Millisecond)
+	}
+	if _, err := a.Peek(t.Context(), tenant.Tenant{ID: "acme"}, "GET /"); err != nil { // ends the last lease
+		t.Fatal(err)
+	}
+	f.take(a, "acme") // at a tenth of a second
+	f.advance(time.Millisecond)
+	f.take(a, "other") // has the bucket told what was spent
+	f.advance(1800 * time.Millisecond)
+	leased, late := a.store.Stats().Leased, 0
+	for ; late < 250; late++ {
+		f.take(a, "acme")
+	}
+	if got := a.store.Stats().Leased - leased; got != 250 {
+		t.Fatalf("%d of 250 decisions were made from the lease", got)
+	}
+	for f.take(b, "other").Allowed {
+		late++
+	}
+	if late > 1000 {
+		t.Errorf("admitted %d at one instant, want the burst of 1000 at most", late)
+	}
+}
+
 func TestLease_TinyLimitsAreNotLeased(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, oneServer(t), 4, quota.Rate{},
