@@ -67,7 +67,7 @@ fuzz: go ## STEPS (1,000,000) random steps of the slots with each rule, and ever
 		done)
 
 .PHONY: bench
-bench: go ## the benchmarks that match BENCH (all), COUNT (6) times each, for benchstat: also in bench.txt
+bench: go redis ## the benchmarks that match BENCH (all), COUNT (6) times each, for benchstat: also in bench.txt
 	@$(call each,go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...) | tee bench.txt
 
 .PHONY: rivals
@@ -84,7 +84,7 @@ fleet: go redis ## the proof: three processes behind one Redis, one of them and 
 	@CGO_ENABLED=0 go run ./internal/fleet
 
 .PHONY: cover
-cover: go ## how much of each package the tests run; the lines are in cover.html
+cover: go redis ## how much of each package the tests run; the lines are in cover.html
 	@CGO_ENABLED=0 go test -coverprofile cover.out ./...
 	@go tool cover -html cover.out -o cover.html
 	@go tool cover -func cover.out | tail -n 1

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenantgate/tenantgate/internal/bucket"
 	"github.com/tenantgate/tenantgate/quota"
+	"github.com/tenantgate/tenantgate/tenant"
 )
 
 // What became of an operation. The numbers are the script's.
@@ -63,6 +64,26 @@ func (r *reader) float() float64 {
 	return f
 }
 
+// micros reads an instant or a span, in microseconds.
+func (r *reader) micros() float64 {
+	f := r.float()
+	if math.Abs(f) > 1e17 { // some thousand years
+		r.failed = true
+		return 0
+	}
+	return f
+}
+
+// tokens reads what a bucket holds.
+func (r *reader) tokens() float64 {
+	f := r.float()
+	if f < 0 || math.IsInf(f, 1) {
+		r.failed = true
+		return 0
+	}
+	return f
+}
+
 // units reads a number of units.
 func (r *reader) units() int64 {
 	f := r.float()
@@ -76,8 +97,8 @@ func (r *reader) units() int64 {
 // read hands the reply out to the operations. Its error says that none of it can be believed.
 func (r *request) read(reply string) error {
 	in := &reader{rest: reply}
-	r.now = in.float()
-	tokens, elapsed, held := in.float(), in.float(), in.float()
+	r.now = in.micros()
+	tokens, elapsed, held := in.tokens(), in.micros(), in.tokens()
 	c := &r.rules.Cluster
 	if r.mode == clusterHere {
 		r.shared = level{
@@ -86,7 +107,7 @@ func (r *request) read(reply string) error {
 			held:    held,
 		}
 	}
-	r.left = portion{open: in.float(), reserve: in.float()}
+	r.left = portion{open: in.tokens(), reserve: in.tokens()}
 	for i, op := range r.ops {
 		switch status := in.uint8(); status {
 		case decided:
@@ -121,9 +142,9 @@ func (r *request) readFound(in *reader, op *operation) {
 	switch op.kind {
 	case draw:
 		d, c := op.drawing, &r.rules.Cluster
-		d.got = portion{open: in.float(), reserve: in.float(), ends: in.float()}
-		d.level.Bucket = bucket.Bucket{Rate: c.PerSecond, Burst: float64(c.Burst), Tokens: in.float()}
-		d.level.elapsed, d.level.held = micros(in.float()), in.float()
+		d.got = portion{open: float64(in.units()), reserve: float64(in.units()), ends: in.micros()}
+		d.level.Bucket = bucket.Bucket{Rate: c.PerSecond, Burst: float64(c.Burst), Tokens: in.tokens()}
+		d.level.elapsed, d.level.held = micros(in.micros()), in.tokens()
 	case take, look:
 		short, index, flags := in.uint8(), in.uint16(), in.uint8()
 		op.assignedInStore = flags&1 != 0
@@ -132,7 +153,11 @@ func (r *request) readFound(in *reader, op *operation) {
 			return
 		}
 		tier := &r.tiers[index]
-		tokens, elapsed := in.float(), in.float()
+		tokens, elapsed := in.tokens(), in.micros()
+		if tier.Rate != tenant.Unlimited && tokens > float64(tier.Burst) {
+			in.failed = true
+			return
+		}
 		j := judgement{
 			call: op.call, tier: tier, rules: r.rules, shared: &r.shared,
 			own: level{
@@ -148,8 +173,8 @@ func (r *request) readFound(in *reader, op *operation) {
 			}
 		}
 		if flags&2 != 0 {
-			j.own.held = in.float()
-			op.lease = hold{units: int(in.units()), ends: in.float()}
+			j.own.held = in.tokens()
+			op.lease = hold{units: int(in.units()), ends: in.micros()}
 			op.leaseFor = micros(op.lease.ends - r.now)
 		}
 		j.answer(short)
