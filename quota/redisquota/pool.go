@@ -30,7 +30,7 @@ type pool struct {
 	level   level         // of the bucket when it was drawn from last, without the parts
 	drawn   time.Duration // when it was drawn from last
 	used    time.Duration // when something was borrowed last
-	ahead   float64       // what to draw beyond the need, for the next requests
+	ahead   int           // what to draw beyond the need, for the next requests
 	timer   *time.Timer   // nil: there are no parts
 	closed  bool
 }
@@ -209,14 +209,14 @@ func (l *loan) back(unspent int) {
 func (p *pool) draw(ctx context.Context, need int) error {
 	sent := p.store.elapsed()
 	p.mu.Lock()
-	most := float64(p.rules.Cluster.Burst / (2 * p.store.cfg.Replicas))
+	most := p.rules.Cluster.Burst / (2 * p.store.cfg.Replicas)
 	switch since := sent - p.drawn; {
 	case since < 50*time.Millisecond:
-		p.ahead = min(2*p.ahead+float64(need), most)
+		p.ahead = min(2*p.ahead+need, most)
 	case since > idle:
 		p.ahead /= 2
 	}
-	d := drawing{want: portion{open: float64(need) + min(p.ahead, max(most-float64(need), 0)), reserve: float64(need)}}
+	d := drawing{want: portion{open: float64(need + min(p.ahead, max(most-need, 0))), reserve: float64(need)}}
 	ops := p.giveBack()
 	p.mu.Unlock()
 
