@@ -29,8 +29,8 @@ func (l *lane) call(ctx context.Context, batch []*entry) error {
 		}
 	}
 	rules := &batch[0].rules
-	for range rounds {
-		if err := l.round(ctx, rules, ops); err != nil {
+	for i := range rounds {
+		if err := l.round(ctx, rules, ops, i > 0); err != nil {
 			l.note(err)
 			return err
 		}
@@ -53,15 +53,18 @@ func (l *lane) call(ctx context.Context, batch []*entry) error {
 }
 
 // round has the script called for all operations at once.
-func (l *lane) round(ctx context.Context, rules *quota.Rules, ops []*operation) error {
+func (l *lane) round(ctx context.Context, rules *quota.Rules, ops []*operation, all bool) error {
 	if l.store.cluster != nil {
-		return l.clusterRound(ctx, rules, ops)
+		return l.clusterRound(ctx, rules, ops, all)
 	}
 	r := requests.Get().(*request)
 	defer requests.Put(r)
 	r.init(l.store, rules)
 	if rules.Cluster.Burst > 0 {
 		r.mode = clusterHere
+	}
+	if all {
+		r.describeAll()
 	}
 	for _, op := range ops {
 		r.add(op)

@@ -14,8 +14,8 @@ import (
 // was leased before: see pool.
 
 // clusterRound is round in a Redis Cluster.
-func (l *lane) clusterRound(ctx context.Context, rules *quota.Rules, ops []*operation) error {
-	all := l.perTenant(rules, ops)
+func (l *lane) clusterRound(ctx context.Context, rules *quota.Rules, ops []*operation, describe bool) error {
+	all := l.perTenant(rules, ops, describe)
 	defer func() {
 		for _, r := range all {
 			requests.Put(r)
@@ -24,39 +24,56 @@ func (l *lane) clusterRound(ctx context.Context, rules *quota.Rules, ops []*oper
 	if rules.Cluster.Burst == 0 {
 		return l.sendAll(ctx, all)
 	}
+	p, need := l.store.pools.of(l.store, rules), 0
+	for _, r := range all {
+		need += r.need()
+	}
+	drew, err := false, error(nil)
+	if need > 0 {
+		drew, err = p.fill(ctx, need)
+	}
+	if err != nil {
+		for _, r := range all {
+			r.fail(fmt.Errorf("the bucket that all tenants share: %w", err), false)
+		}
+		return nil // this server is well
+	}
 	ready, late := make([]*request, 0, len(all)), []*request(nil)
 	for _, r := range all {
-		if r.need() == 0 || l.lend(ctx, r, len(ready) == 0, false) {
+		if need := r.need(); need == 0 {
+			ready = append(ready, r)
+		} else if borrowed, ok := p.borrow(need, drew); ok {
+			r.take(borrowed)
 			ready = append(ready, r)
 		} else {
 			late = append(late, r)
 		}
 	}
-	err := l.sendAll(ctx, ready)
+	err = l.sendAll(ctx, ready)
 	for _, r := range late { // now that the others have brought back what they did not spend
-		if l.lend(ctx, r, true, true) {
-			if e := l.sendAll(ctx, []*request{r}); err == nil {
-				err = e
-			}
+		if e := l.sendLate(ctx, p, r, drew); err == nil {
+			err = e
 		}
+		drew = false
 	}
 	return err
 }
 
-// lend gives a request its portion of the bucket that all tenants share, and reports whether it can be sent: with all
-// that it may need, or as a last resort with what there is. Then it is told why it has none where that is so.
-func (l *lane) lend(ctx context.Context, r *request, wait, lastResort bool) bool {
-	p := l.store.pools.of(l.store, r.rules)
-	borrowed, ok, err := p.borrow(ctx, r.need(), wait, lastResort)
+// sendLate sends a request with what there is of the bucket that all tenants share.
+func (l *lane) sendLate(ctx context.Context, p *pool, r *request, drew bool) error {
+	borrowed, err := p.borrowLast(ctx, r.need(), drew)
 	if err != nil {
-		if lastResort {
-			r.fail(fmt.Errorf("the bucket that all tenants share: %w", err), false)
-		}
-		return false
+		r.fail(fmt.Errorf("the bucket that all tenants share: %w", err), false)
+		return nil
 	}
-	r.mode, r.loan, r.portion = clusterPart, borrowed, borrowed.portion
-	r.shared = p.seen(borrowed.open + borrowed.portion.reserve)
-	return ok || lastResort
+	r.take(borrowed)
+	return l.sendAll(ctx, []*request{r})
+}
+
+// take gives the request its portion of the bucket that all tenants share.
+func (r *request) take(l loan) {
+	r.mode, r.loan, r.portion = clusterPart, l, l.portion
+	r.shared = l.pool.seen(l.open + l.reserve)
 }
 
 // need returns the most that a request can spend of the bucket that all tenants share.
@@ -71,7 +88,7 @@ func (r *request) need() int {
 }
 
 // perTenant returns a request for each tenant.
-func (l *lane) perTenant(rules *quota.Rules, ops []*operation) []*request {
+func (l *lane) perTenant(rules *quota.Rules, ops []*operation, describe bool) []*request {
 	var all []*request
 	byTenant := map[string]*request{}
 	for _, op := range ops {
@@ -79,6 +96,9 @@ func (l *lane) perTenant(rules *quota.Rules, ops []*operation) []*request {
 		if r == nil {
 			r = requests.Get().(*request)
 			r.init(l.store, rules)
+			if describe {
+				r.describeAll()
+			}
 			byTenant[op.tenant] = r
 			all = append(all, r)
 		}

@@ -85,27 +85,21 @@ func (l *lane) do(ctx context.Context, e *entry) {
 
 // board returns e, and those of the waiting entries that can go with it.
 func (l *lane) board(e *entry) []*entry {
-	batch, ops, n := make([]*entry, 1, 1+len(l.waiting)), len(e.ops), 0
+	batch, ops := make([]*entry, 1, 1+min(len(l.waiting), full)), len(e.ops)
 	batch[0] = e
+	stay := l.waiting[:0]
 	for _, other := range l.waiting {
-		if ops += len(other.ops); ops > full || !sameRules(&other.rules, &e.rules) {
-			break
+		if ops+len(other.ops) > full || !sameRules(&other.rules, &e.rules) {
+			stay = append(stay, other)
+			continue
 		}
 		batch = append(batch, other)
-		n++
+		ops += len(other.ops)
+		l.ops -= len(other.ops)
 	}
-	l.leave(n)
+	clear(l.waiting[len(stay):])
+	l.waiting = stay
 	return batch
-}
-
-// leave takes the first n entries out of the waiting ones.
-func (l *lane) leave(n int) {
-	for _, e := range l.waiting[:n] {
-		l.ops -= len(e.ops)
-	}
-	rest := copy(l.waiting, l.waiting[n:])
-	clear(l.waiting[rest:])
-	l.waiting = l.waiting[:rest]
 }
 
 // land ends a call: the first who waits makes the next. Where the server failed the others are told at once, lest each
@@ -121,7 +115,8 @@ func (l *lane) land(err error) {
 		l.flying--
 	case len(l.waiting) > 0:
 		next = l.waiting[0]
-		l.leave(1)
+		l.ops -= len(next.ops)
+		l.waiting = append(l.waiting[:0], l.waiting[1:]...)
 	default:
 		l.flying--
 	}

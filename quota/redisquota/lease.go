@@ -32,6 +32,8 @@ type leases struct {
 	shards [leaseShards]leaseShard
 	live   atomic.Int64 // how many leases there are
 
+	dropped atomic.Int64 // when all were dropped for a call
+
 	mu     sync.Mutex
 	timer  *time.Timer // nil: no tenant is known
 	closed bool
@@ -154,10 +156,15 @@ func (ls *leases) take(ctx context.Context, rules *quota.Rules, c *quota.Call) e
 	if asking {
 		ls.install(ctx, rules, &done, sent, drops)
 	}
-	if err != nil || c.Result.Allowed || c.Peek {
+	switch {
+	case done.err != nil:
 		return err
+	case c.Result.Allowed, c.Peek:
+		s.counts.shared.Add(1)
+		return nil
+	default:
+		return ls.askAgain(ctx, rules, c)
 	}
-	return ls.askAgain(ctx, rules, c)
 }
 
 // ask has Redis decide a call, after the end of a lease if there is one.
@@ -178,19 +185,30 @@ func (ls *leases) ask(ctx context.Context, rules *quota.Rules, old, ask operatio
 // askAgain sees to it that a call is not refused for the sake of what is leased here: to another call of its tenant that
 // is under way, or, of the bucket that all tenants share, to other tenants.
 func (ls *leases) askAgain(ctx context.Context, rules *quota.Rules, c *quota.Call) error {
-	refused := c.Result
+	counts := &ls.store.counts
 	if asking := ls.asking(c.Tenant); asking != nil {
 		<-asking
 	}
-	if ls.spend(rules, c) {
+	if global := c.Result.Reason == tenant.ReasonGlobal; ls.spend(rules, c) {
+		counts.leased.Add(1)
 		return nil
-	}
-	if refused.Reason == tenant.ReasonGlobal && ls.live.Load() > 0 {
+	} else if global && ls.live.Load() > 0 && ls.mayDropAll() {
 		ls.drop(ctx, "")
-		_, err := ls.ask(ctx, rules, operation{}, callOf(c))
-		return err
+		done, err := ls.ask(ctx, rules, operation{}, callOf(c))
+		if done.err != nil {
+			return err
+		}
 	}
+	counts.shared.Add(1)
 	return nil
+}
+
+// mayDropAll reports whether all leases may be dropped once more for the sake of a call: not too often, for that asks of
+// Redis what the leases were to save.
+func (ls *leases) mayDropAll() bool {
+	const every = 100 * time.Millisecond
+	last, now := ls.dropped.Load(), int64(ls.store.elapsed()+every)
+	return now-last >= int64(every) && ls.dropped.CompareAndSwap(last, now)
 }
 
 // asking returns a channel that is closed when the call is back that asks for a lease of tenant id. nil: none does.
@@ -222,7 +240,7 @@ func (ls *leases) prepare(rules *quota.Rules, ask, old *operation) (drops int, a
 	if t.asking != nil {
 		return 0, false
 	}
-	asking = ask.kind == take
+	asking = ask.kind == take && ask.call.Cost > 0 // a lease goes back as the charge that it was granted with
 	if asking {
 		t.resize(now, ls.store.cfg.Replicas)
 		t.asked, t.spent, t.asking, ask.ahead = now, 0, make(chan struct{}), t.size
@@ -280,6 +298,9 @@ func (ls *leases) install(ctx context.Context, rules *quota.Rules, done *operati
 	if usable && done.lease.units > 0 {
 		t.hold, t.left, t.rules = done.lease, done.lease.units, *rules
 		t.until = sent + done.leaseFor
+		if part := done.lease.from.part; part != nil { // whose end another server said, by a clock of its own
+			t.until = min(t.until, part.until)
+		}
 		t.asserted, t.assigned = done.said, done.assignedInStore
 		t.answer(done.call, sent)
 		ls.live.Add(1)
@@ -317,6 +338,9 @@ func (ls *leases) dropShard(ctx context.Context, s *leaseShard, id string) {
 
 // sweep gives back the leases that nobody uses and those that end soon, and forgets tenants that do not ask any more.
 func (ls *leases) sweep() {
+	ls.mu.Lock()
+	ls.timer = nil // a tenant that comes from here on may come to a shard that was looked through: it arms the next
+	ls.mu.Unlock()
 	now, known := ls.store.elapsed(), 0
 	for i := range ls.shards {
 		s := &ls.shards[i]
@@ -335,11 +359,8 @@ func (ls *leases) sweep() {
 		s.mu.Unlock()
 		ls.store.giveBackAll(context.Background(), ends)
 	}
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	ls.timer = nil
 	if known > 0 {
-		ls.armLocked()
+		ls.arm()
 	}
 }
 
@@ -347,10 +368,6 @@ func (ls *leases) sweep() {
 func (ls *leases) arm() {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	ls.armLocked()
-}
-
-func (ls *leases) armLocked() {
 	if ls.timer == nil && !ls.closed {
 		ls.timer = time.AfterFunc(leaseSweep, ls.sweep)
 	}

@@ -88,13 +88,15 @@ func (l *ledger) post() {
 	l.sent = nil
 	l.mu.Unlock()
 
-	for i, p := range due {
-		if l.count(p) == nil {
-			continue
+	for len(due) > 0 {
+		n := l.together(due)
+		failed := l.count(due[:n])
+		for _, p := range failed {
+			l.keep(p)
 		}
-		l.keep(p)
-		if l.store.cluster == nil { // the others would fare no better
-			for _, p := range due[i+1:] {
+		due = due[n:]
+		if len(failed) == n && l.store.cluster == nil { // the others would fare no better
+			for _, p := range due {
 				l.keep(p)
 			}
 			break
@@ -137,32 +139,53 @@ func (p *posting) merge(c *quota.Charge, units *[quota.Windows]int64) {
 	}
 }
 
-// count counts one posting in Redis, and looks whether a quota is exceeded for it.
-func (l *ledger) count(p *posting) error {
+// together returns how many of the first postings can go with one call.
+func (l *ledger) together(due []*posting) int {
+	n := 1
+	for l.store.cluster == nil && n < min(len(due), full/2) && sameRules(&due[n].rules, &due[0].rules) {
+		n++
+	}
+	return n
+}
+
+// count counts postings in Redis, and looks whether a quota is exceeded for them. It returns those that were not
+// counted, or perhaps not.
+func (l *ledger) count(due []*posting) (failed []*posting) {
 	s := l.store
-	e := newEntry(&p.rules, 2)
+	e := newEntry(&due[0].rules, 2*len(due))
 	defer e.free()
-	call := quota.Call{Tenant: p.tenant, Peek: true}
-	e.ops[0] = operation{kind: post, tenant: p.tenant, posted: p}
-	e.ops[1] = operation{kind: look, tenant: p.tenant, call: &call}
+	calls := make([]quota.Call, len(due))
+	for i, p := range due {
+		calls[i] = quota.Call{Tenant: p.tenant, Peek: true}
+		e.ops[2*i] = operation{kind: post, tenant: p.tenant, posted: p}
+		e.ops[2*i+1] = callOf(&calls[i])
+	}
 	s.do(context.Background(), e)
-	if errors.Is(e.ops[0].err, errBroken) {
-		s.cfg.Logger.Error("redisquota: usage could not be counted", "tenant", p.tenant, "units", p.units, "error", e.ops[0].err)
-		return nil // nor will it ever be
+	for i, p := range due {
+		switch posted, looked := &e.ops[2*i], &e.ops[2*i+1]; {
+		case errors.Is(posted.err, errBroken): // nor will it ever be
+			s.cfg.Logger.Error("redisquota: usage could not be counted",
+				"tenant", p.tenant, "units", p.units, "error", posted.err)
+		case posted.err != nil:
+			p.inDoubt = p.inDoubt || posted.inDoubt
+			failed = append(failed, p)
+		case looked.err == nil:
+			l.report(p, &calls[i].Result)
+		}
 	}
-	if err := errors.Join(e.ops[0].err, e.ops[1].err); err != nil {
-		p.inDoubt = p.inDoubt || e.ops[0].inDoubt || e.ops[0].err == nil
-		return err
-	}
+	return failed
+}
+
+// report says where a posting exceeds a quota.
+func (l *ledger) report(p *posting, found *quota.Result) {
 	for w := range quota.Window(quota.Windows) {
-		limit, spent := w.Limit(call.Result.Tier.Quotas), call.Result.Spent.Units[w]
+		limit, spent := w.Limit(found.Tier.Quotas), found.Spent.Units[w]
 		if over := min(spent-limit, p.units[w]); limit > 0 && over > 0 {
-			s.counts.overrun.Add(uint64(over))
-			s.cfg.Logger.Warn("redisquota: more was admitted while Redis was away than the quota allows",
+			l.store.counts.overrun.Add(uint64(over))
+			l.store.cfg.Logger.Warn("redisquota: more was admitted while Redis was away than the quota allows",
 				"tenant", p.tenant, "policy", w.String(), "limit", limit, "used", spent, "over", over)
 		}
 	}
-	return nil
 }
 
 // append describes the posting to the script.

@@ -50,92 +50,127 @@ type loan struct {
 	part *part
 }
 
-// pools are the pools of a store, by the bucket's limit.
+// pools are the pools of a store, by the bucket's limit and what of it is reserved.
 type pools struct {
 	mu sync.Mutex
-	m  map[quota.Rate]*pool
+	m  map[poolKey]*pool
+}
+
+type poolKey struct {
+	quota.Rate
+	reserve float64
 }
 
 func (ps *pools) of(s *Store, rules *quota.Rules) *pool {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	p := ps.m[rules.Cluster]
+	key := poolKey{rules.Cluster, rules.Reserve}
+	p := ps.m[key]
 	if p == nil {
 		if ps.m == nil {
-			ps.m = map[quota.Rate]*pool{}
+			ps.m = map[poolKey]*pool{}
 		}
 		p = &pool{store: s, rules: *rules, turn: make(chan struct{}, 1)}
-		ps.m[rules.Cluster] = p
+		ps.m[key] = p
 	}
 	return p
 }
 
-func (ps *pools) close(ctx context.Context) error {
+func (ps *pools) close() error {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	var first error
 	for _, p := range ps.m {
-		if err := p.close(ctx); first == nil {
+		if err := p.close(); first == nil {
 			first = err
 		}
 	}
 	return first
 }
 
-// borrow returns what a request needs, and whether that is all of it. Where it is not, the loan is nothing; but as a
-// last resort it is what there is once no other loan is out, which might come back unspent: nobody is refused for the
-// sake of a request that is refused. Who has a loan already must not wait for his turn (wait false): the one whose turn
-// it is may be waiting for that loan.
-func (p *pool) borrow(ctx context.Context, need int, wait, lastResort bool) (loan, bool, error) {
-	if l, ok := p.tryBorrow(need, false); ok {
-		return l, true, nil
+// fill sees to it that one part has so many units, if the bucket has, and reports whether it drew from the bucket. Who
+// calls it has no loan: the one whose turn it is may be waiting for all to come back.
+func (p *pool) fill(ctx context.Context, units int) (drew bool, err error) {
+	if p.has(units) {
+		return false, nil
 	}
-	if !wait && !p.tryTurn() {
-		return loan{}, false, nil
-	}
-	if wait {
-		if err := p.takeTurn(ctx); err != nil {
-			return loan{}, false, err
-		}
+	if err := p.takeTurn(ctx); err != nil {
+		return false, err
 	}
 	defer p.passTurn()
-	for {
-		if l, ok := p.tryBorrow(need, false); ok {
-			return l, true, nil
+	if p.has(units) {
+		return false, nil
+	}
+	return true, p.draw(ctx, units)
+}
+
+func (p *pool) has(units int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.partWith(units, false) != nil
+}
+
+// borrowLast returns what a request needs, or what there is once no other loan is out, which might come back unspent:
+// nobody is refused for the sake of a request that is refused. drew says that the bucket was drawn from just now.
+func (p *pool) borrowLast(ctx context.Context, need int, drew bool) (loan, error) {
+	if l, ok := p.borrow(need, drew); ok {
+		return l, nil
+	}
+	if err := p.takeTurn(ctx); err != nil {
+		return loan{}, err
+	}
+	defer p.passTurn()
+	for ; ; drew = false {
+		if l, ok := p.borrow(need, drew); ok {
+			return l, nil
 		}
-		if err := p.draw(ctx, need); err != nil {
-			return loan{}, false, err
-		}
-		if l, ok := p.tryBorrow(need, true); ok || !lastResort {
-			return l, ok, nil
+		if !drew {
+			if err := p.draw(ctx, need); err != nil {
+				return loan{}, err
+			}
+			if l, ok := p.borrow(need, true); ok {
+				return l, nil
+			}
 		}
 		l, back := p.rest()
 		if back == nil {
-			return l, false, nil
+			return l, nil
 		}
 		select {
 		case <-back:
 		case <-ctx.Done():
-			return loan{}, false, ctx.Err()
+			return loan{}, ctx.Err()
 		}
 	}
 }
 
-// tryBorrow borrows from one part. Of the reserve it does so only where that was just drawn, because then there was no
-// other.
-func (p *pool) tryBorrow(need int, fresh bool) (loan, bool) {
-	now := p.store.elapsed()
+// borrow borrows from one part. Of the reserve it does so only where that was just drawn, because then there was nothing
+// else.
+func (p *pool) borrow(need int, drew bool) (loan, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.used = now
-	for _, from := range p.parts {
-		if from.open < float64(need) && !(fresh && from.open+from.reserve >= float64(need)) || now+margin >= from.until {
-			continue
-		}
-		open := min(from.open, float64(need))
-		return p.lend(from, portion{open: open, reserve: float64(need) - open}), true
+	p.used = p.store.elapsed()
+	from := p.partWith(need, drew)
+	if from == nil {
+		return loan{}, false
 	}
-	return loan{}, false
+	open := min(from.open, float64(need))
+	return p.lend(from, portion{open: open, reserve: float64(need) - open}), true
+}
+
+// partWith returns a part that has so many units. nil: none has. p is locked.
+func (p *pool) partWith(units int, reserve bool) *part {
+	now := p.store.elapsed()
+	for _, from := range p.parts {
+		there := from.open
+		if reserve {
+			there += from.reserve
+		}
+		if there >= float64(units) && now+margin < from.until {
+			return from
+		}
+	}
+	return nil
 }
 
 // rest borrows what there is, or returns a channel that is closed once more may be there.
@@ -231,9 +266,7 @@ func (p *pool) draw(ctx context.Context, need int) error {
 	if units := int(d.got.open + d.got.reserve); units > 0 {
 		p.parts = append(p.parts, &part{portion: d.got, units: units, until: sent + micros(d.got.ends-now)})
 	}
-	if p.timer == nil && !p.closed {
-		p.timer = time.AfterFunc(idle, p.sweep)
-	}
+	p.arm()
 	return nil
 }
 
@@ -297,6 +330,18 @@ func (p *pool) sweep() {
 	ctx, cancel := context.WithTimeout(context.Background(), p.store.cfg.Timeout)
 	defer cancel()
 	_ = p.returnAll(ctx) // what cannot be given back comes back when the lease is over
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.parts) > 0 { // of which something is lent, to a tenant's lease say, and comes back later
+		p.arm()
+	}
+}
+
+// arm has the parts swept later. p is locked.
+func (p *pool) arm() {
+	if p.timer == nil && !p.closed {
+		p.timer = time.AfterFunc(idle, p.sweep)
+	}
 }
 
 func (p *pool) returnAll(ctx context.Context) error {
@@ -314,7 +359,9 @@ func (p *pool) returnAll(ctx context.Context) error {
 	return err
 }
 
-func (p *pool) close(ctx context.Context) error {
+func (p *pool) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), p.store.cfg.Timeout)
+	defer cancel()
 	p.mu.Lock()
 	p.closed = true
 	if p.timer != nil {
@@ -364,15 +411,6 @@ func (p *pool) takeTurn(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-func (p *pool) tryTurn() bool {
-	select {
-	case p.turn <- struct{}{}:
-		return true
-	default:
-		return false
 	}
 }
 

@@ -172,6 +172,13 @@ func (r *request) describe(name string) uint16 {
 	return i
 }
 
+// describeAll describes every tier of the catalogue.
+func (r *request) describeAll() {
+	for _, t := range r.rules.Tiers.All() {
+		r.describe(t.Name)
+	}
+}
+
 // add asks for one more operation.
 func (r *request) add(op *operation) {
 	r.ops = append(r.ops, op)

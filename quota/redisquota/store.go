@@ -119,7 +119,7 @@ func (e *entry) free() {
 	entries.Put(e)
 }
 
-// Take implements [quota.Store]. It fails only where OnFailure is [Closed] and Redis did not decide. Of a call's Ahead
+// Take implements [quota.Store]. It fails where OnFailure is [Closed] and Redis did not decide, and on a closed store. Of a call's Ahead
 // it grants nothing.
 func (s *Store) Take(ctx context.Context, rules quota.Rules, calls []quota.Call) error {
 	if s.closed.Load() {
@@ -173,6 +173,9 @@ func (s *Store) take(ctx context.Context, rules *quota.Rules, calls []quota.Call
 		if err := s.conclude(rules, &e.ops[i]); err != nil {
 			return err
 		}
+		if e.ops[i].err == nil {
+			s.counts.shared.Add(1)
+		}
 	}
 	return nil
 }
@@ -189,7 +192,6 @@ func callOf(c *quota.Call) operation {
 // conclude sees to it that a call has an answer: where Redis gave none, by the policy.
 func (s *Store) conclude(rules *quota.Rules, op *operation) error {
 	if op.err == nil {
-		s.counts.shared.Add(1)
 		s.local.remember(rules, op)
 		return nil
 	}
@@ -328,10 +330,8 @@ func (s *Store) Close() error {
 	if closed {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Timeout)
-	defer cancel()
-	s.leases.close(ctx)
-	err := errors.Join(s.local.close(), s.pools.close(ctx))
+	s.leases.close(context.Background())
+	err := errors.Join(s.local.close(), s.pools.close())
 	s.whole.stop()
 	s.lanes.stop()
 	return err

@@ -31,7 +31,7 @@ local function accounts()
     if b.held1 == 0 or b.ends1 == ends then
       b.ends1, b.held1 = ends, b.held1 + leased
     else
-      b.ends2, b.held2 = ends, b.held2 + leased
+      b.ends2, b.held2 = math.max(b.ends2, ends), b.held2 + leased -- the later, should they be more than two
     end
     b.held = b.held1 + b.held2
   end
@@ -45,11 +45,12 @@ local function accounts()
     elseif b.held2 >= leased and b.ends2 == ends then
       b.held2 = b.held2 - leased
     else
-      return
+      return false
     end
     if b.held1 == 0 then b.ends1, b.held1, b.ends2, b.held2 = b.ends2, b.held2, 0, 0 end
     b.held = b.held1 + b.held2
     fill(b, there + unspent, t)
+    return true
   end
 
   -- Puts a bucket under a limit from t on, or from when its tier was defined anew; one that was not there starts full.
@@ -75,6 +76,12 @@ local function accounts()
 
   local FULL_FORM, FULL_SIZE = '<BBc0Bc0Bc0ddddddddddddI4dI4dddd', 4 + 8 * 17 + 8
 
+  local function is_full(v)
+    local size = FULL_SIZE
+    for name = 2, 4 do size = size + (byte(v, name + size - FULL_SIZE) or 0) end
+    return #v == size
+  end
+
   local function broken(wrong) return pack('<BH', BROKEN, #wrong) .. wrong end
   local function unknown(name) return pack('<BB', UNKNOWN_TIER, #name) .. name end
 
@@ -85,16 +92,15 @@ local function accounts()
     local a = {tokens = 0, rate = 0, burst = 0, at = 0, tier = '', kept = 0, charged = 0, 0, 0, 0,
       0, 0, asserted = '', asserted_s = 0, asserted_ns = 0, assigned = '', assigned_s = 0, assigned_ns = 0, ends1 = 0,
       held1 = 0, ends2 = 0, held2 = 0, held = 0, began = began, second = second}
-    local kind, size = v and byte(v), nil
+    local kind = v and byte(v)
     if kind == PLAIN and #v >= PLAIN_SIZE and #v == PLAIN_SIZE + byte(v, 2) then
       kind, a.tier, a.tokens, a.rate, a.burst, a.at, a.asserted_s, a.kept, a.charged, a[DAY], a[MONTH] =
         unpack(PLAIN_FORM, v)
       if a.asserted_s == NOTHING then a.asserted_s = 0 else a.asserted = a.tier end
-    elseif kind == FULL and #v >= FULL_SIZE then
+    elseif kind == FULL and is_full(v) then
       kind, a.tier, a.asserted, a.assigned, a.tokens, a.rate, a.burst, a.at, a.kept, a.charged, a[1], a[2], a[3], a[4],
-        a[5], a.asserted_s, a.asserted_ns, a.assigned_s, a.assigned_ns, a.ends1, a.held1, a.ends2, a.held2, size =
+        a[5], a.asserted_s, a.asserted_ns, a.assigned_s, a.assigned_ns, a.ends1, a.held1, a.ends2, a.held2 =
         unpack(FULL_FORM, v)
-      if size ~= #v + 1 then return nil, broken('not an account') end
       a.held = a.held1 + a.held2
     elseif v then
       return nil, broken('not an account')
@@ -135,9 +141,9 @@ local function accounts()
     sizes[i] = sizes[i] or values[i] and #values[i] or 0
     if not span then
       a.kept, writes[i] = 2 ^ 53, ''
-    elseif t + span * 1e6 > a.kept then
-      span = span + SPARE
-      a.kept, writes[i] = t + span * 1e6, string.format('%.0f', span)
+    elseif t + span * 1e6 > a.kept or a.kept - t - span * 1e6 > 32 * 86400e6 then -- too early, or months late
+      a.kept = t + (span + SPARE) * 1e6
+      writes[i] = string.format('%.0f', ceil((a.kept - now) / 1e6))
     else
       same = not writes[i]
     end
@@ -153,7 +159,7 @@ local function accounts()
     end
     if same or writes[i] == SAME then
       writes[i] = SAME
-      if #v ~= sizes[i] then writes[i] = string.format('%.0f', math.max(ceil((a.kept - t) / 1e6), 1)) end
+      if #v ~= sizes[i] then writes[i] = string.format('%.0f', math.max(ceil((a.kept - now) / 1e6), 1)) end
     end
     values[i] = v
   end

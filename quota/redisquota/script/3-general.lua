@@ -76,7 +76,7 @@ local function general()
     for w, most in pairs(limit.limits) do
       if most > 0 then ahead = math.min(ahead, most - used(a, w) - cost) end
     end
-    if ahead <= 0 or ends - now < 100e3 then return 0, 0 end
+    if ahead <= 0 or ends - now < 100e3 or ends - now > 2e6 then return 0, 0 end
     return ahead, ends
   end
 
@@ -180,8 +180,8 @@ local function general()
     local windows, a, t = charged_windows(), load(i)
     if not a then return t end
     if cluster == 1 and mode == CLUSTER_HERE then change_shared(release, leased, ends, unspent, shared_t) end
-    if bucket == 1 then release(a, leased, ends, unspent, t) end
-    refund_windows(a, windows, unspent)
+    local known = bucket == 0 or release(a, leased, ends, unspent, t)
+    if known or ends <= t then refund_windows(a, windows, unspent) end -- else its charge was lost with it
     if a.known then save(i, a, t) end
     return pack('<B', DECIDED)
   end

@@ -57,8 +57,8 @@ for n = 2, operations + 1 do
         end
 
         if short == 0 then
-          if limit.day then day = day + cost end
-          if limit.month then month = month + cost end
+          if limit.day then day = day + cost < 2 ^ 53 and day + cost or 2 ^ 53 end
+          if limit.month then month = month + cost < 2 ^ 53 and month + cost or 2 ^ 53 end
           tokens, elapsed = there - cost, 0
           local span, left = (burst - tokens) / rate, 0
           if month > 0 then
