@@ -176,8 +176,5 @@ func (r *request) fail(err error, inDoubt bool) {
 	}
 }
 
-// errCutOff is why nothing is asked of a server that was found dead.
-var errCutOff = errors.New("redisquota: the server is not asked: it failed before, and is tried again soon")
-
 // errPanicked is why a call has no answer that panicked; the caller that made it for others has the panic.
 var errPanicked = errors.New("redisquota: the call of the server panicked")

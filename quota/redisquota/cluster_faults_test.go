@@ -84,7 +84,7 @@ func (s *shards) deadNode() {
 			r.mustShare(ids[i][0])
 			r.mustShare(ids[i][1])
 		}
-		if len(r.log.with("Redis does not answer", dead.Addr())) == 0 {
+		if len(r.log.with("limits are not shared", dead.Addr())) == 0 {
 			t.Errorf("%v: the log says %q, want a line that names the node", policies[i], r.log.with(""))
 		}
 	}
@@ -144,7 +144,7 @@ func (s *shards) clientOfOneNode() {
 	for _, d := range r.awaitAlone(s.on(r, s.Nodes[1])) {
 		mustFollow(t, redisquota.Closed, d)
 	}
-	if lines := r.log.with("Redis does not answer"); len(lines) == 0 || !strings.Contains(lines[0], "MOVED") {
+	if lines := r.log.with("limits are not shared"); len(lines) == 0 || !strings.Contains(lines[0], "MOVED") {
 		t.Errorf("the log says %q, want why", lines)
 	}
 }

@@ -26,7 +26,7 @@ func TestCluster_ThatIsDeadWhenTheServiceStarts(t *testing.T) {
 	if stats := r.store.Stats(); stats.Failures > 10 || stats.Alone != 1000 {
 		t.Errorf("%+v, want 1000 decisions made alone, few of which asked for the Cluster first", stats)
 	}
-	if stats := r.store.Stats(); stats.Shared || stats.Changes == 0 || len(r.log.with("Redis does not answer")) == 0 {
+	if stats := r.store.Stats(); stats.Shared || stats.Changes == 0 || len(r.log.with("limits are not shared")) == 0 {
 		t.Errorf("got %+v, log %q; want it counted and logged that the Cluster is away", stats, r.log.with(""))
 	}
 	for _, node := range cluster.Nodes {

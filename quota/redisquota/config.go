@@ -39,6 +39,8 @@ func (p Policy) String() string {
 const (
 	defaultPrefix  = "tenantgate:"
 	defaultTimeout = 50 * time.Millisecond
+	leastTimeout   = time.Millisecond
+	mostTimeout    = 10 * time.Second
 )
 
 // Config configures a [Store]. The zero Config is usable.
@@ -51,8 +53,8 @@ type Config struct {
 	Replicas int
 	// OnFailure says what decides while Redis does not. The zero value is [Local].
 	OnFailure Policy
-	// Timeout bounds a call of Redis. 0: 50 ms. A decision that waits while another call is under way may take twice as
-	// long, and none waits once several calls in a row have failed.
+	// Timeout bounds a call of Redis, 1 ms to 10 s. 0: 50 ms. A decision that waits while another call is under way may
+	// take twice as long, also where its own context ends before, and none waits once three calls in a row have failed.
 	Timeout time.Duration
 	// Leases has the store take units ahead for tenants that ask often, and decide on these by itself, without a call.
 	// They count as taken until they are spent or given back, so no limit is ever exceeded; but a tenant may be refused
@@ -79,8 +81,8 @@ func (cfg *Config) check() error {
 	if cfg.OnFailure < Local || cfg.OnFailure > Open {
 		fail("OnFailure", cfg.OnFailure, "Local, Closed or Open")
 	}
-	if cfg.Timeout < 0 {
-		fail("Timeout", cfg.Timeout, fmt.Sprintf("above 0 (or 0, for %v)", defaultTimeout))
+	if cfg.Timeout != 0 && (cfg.Timeout < leastTimeout || cfg.Timeout > mostTimeout) {
+		fail("Timeout", cfg.Timeout, fmt.Sprintf("%v to %v (or 0, for %v)", leastTimeout, mostTimeout, defaultTimeout))
 	}
 	return errors.Join(errs...)
 }

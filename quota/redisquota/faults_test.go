@@ -122,7 +122,7 @@ func TestStore_FollowsItsPolicyWhileTheServerIs(t *testing.T) {
 				r.mustShare("acme")
 				stats := r.store.Stats()
 				t.Logf("%v: %+v", policies[i], stats)
-				away, back := len(r.log.with("Redis does not answer")), len(r.log.with("Redis is back"))
+				away, back := len(r.log.with("limits are not shared")), len(r.log.with("limits are shared again"))
 				if !stats.Shared || stats.Changes < 2 || away != back || uint64(away+back) != stats.Changes {
 					t.Errorf("%v: got %+v, and the log says %d times that Redis is away and %d times that it is back; want "+
 						"each change counted and logged", policies[i], stats, away, back)

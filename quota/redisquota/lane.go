@@ -50,8 +50,8 @@ type lane struct {
 
 // do has the operations of e done, and returns once they are, or cannot be. It takes no longer than two timeouts.
 func (l *lane) do(ctx context.Context, e *entry) {
-	if l.open() {
-		e.fail(errCutOff)
+	if err := l.open(); err != nil {
+		e.fail(err)
 		return
 	}
 	l.mu.Lock()

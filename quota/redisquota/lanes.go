@@ -3,6 +3,7 @@ package redisquota
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,8 +25,7 @@ func (ls *lanes) add(s *Store, node *redis.Client) *lane {
 	if !node.Options().ContextTimeoutEnabled { // else it minds the contexts of calls
 		l.node = node.WithTimeout(s.cfg.Timeout)
 	}
-	l.breaker.counts, l.breaker.try = &s.counts, l.try
-	l.breaker.tell = func(err error) { s.changed(node.Options().Addr, err) }
+	l.breaker.counts, l.breaker.try, l.breaker.log = &s.counts, l.try, s.logger(node.Options().Addr)
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if s.cluster == nil {
@@ -50,8 +50,8 @@ func (s *Store) laneOf(ctx context.Context, id string) (*lane, error) {
 	if s.lanes.only != nil {
 		return s.lanes.only, nil
 	}
-	if s.whole.open() {
-		return nil, errCutOff
+	if err := s.whole.open(); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Timeout)
 	defer cancel()
@@ -99,13 +99,13 @@ type whole struct {
 
 func (w *whole) init(s *Store) {
 	w.counts = &s.counts
-	w.try = func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), probeMost)
+	w.try = func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, probeMost)
 		defer cancel()
 		_, err := s.master(ctx, sharedID)
 		return err
 	}
-	w.tell = func(err error) { s.changed(strings.Join(s.cluster.Options().Addrs, ","), err) }
+	w.log = s.logger(strings.Join(s.cluster.Options().Addrs, ","))
 }
 
 // master returns the client of the server that has the account of tenant id. A client that knows the Cluster asks
@@ -127,11 +127,17 @@ func (s *Store) master(ctx context.Context, id string) (*redis.Client, error) {
 	case f := <-done:
 		if f.err == nil {
 			s.whole.known.Store(true)
+			s.whole.note(nil)
 		}
 		return f.node, f.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// logger returns the logger for what concerns a server.
+func (s *Store) logger(addr string) *slog.Logger {
+	return s.cfg.Logger.With("server", addr, "policy", s.cfg.OnFailure.String(), "replicas", s.cfg.Replicas)
 }
 
 // all returns every lane.

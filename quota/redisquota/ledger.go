@@ -5,11 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/tenantgate/tenantgate/quota"
+	"github.com/tenantgate/tenantgate/tenant"
 )
 
 // postEvery is how often it is tried to count in Redis what was admitted without it.
@@ -36,6 +39,7 @@ type posting struct {
 	id     string
 	tenant string
 	rules  quota.Rules
+	said   tenant.Assertion // the tier that was asserted last: Redis may not know it
 	charge quota.Charge
 	units  [quota.Windows]int64
 
@@ -47,7 +51,7 @@ func (l *ledger) init(s *Store) {
 }
 
 // add adds units, fewer than 0 to take back, to the windows of a charge.
-func (l *ledger) add(rules *quota.Rules, c *quota.Charge, units int64) {
+func (l *ledger) add(rules *quota.Rules, c *quota.Charge, said tenant.Assertion, units int64) {
 	if c.Counted == 0 {
 		return
 	}
@@ -59,7 +63,7 @@ func (l *ledger) add(rules *quota.Rules, c *quota.Charge, units int64) {
 		p = &posting{id: l.name + "-" + strconv.Itoa(l.made), tenant: c.Tenant}
 		l.postings[c.Tenant] = p
 	}
-	p.rules = *rules
+	p.rules, p.said = *rules, p.said.Merge(said)
 	var each [quota.Windows]int64
 	for w := range each {
 		each[w] = units
@@ -121,6 +125,7 @@ func (l *ledger) keep(p *posting) {
 	case next == nil:
 		l.postings[p.tenant] = p
 	default:
+		next.said = p.said.Merge(next.said)
 		next.merge(&p.charge, &p.units)
 	}
 }
@@ -156,7 +161,7 @@ func (l *ledger) count(due []*posting) (failed []*posting) {
 	defer e.free()
 	calls := make([]quota.Call, len(due))
 	for i, p := range due {
-		calls[i] = quota.Call{Tenant: p.tenant, Peek: true}
+		calls[i] = quota.Call{Tenant: p.tenant, Asserted: p.said, Peek: true}
 		e.ops[2*i] = operation{kind: post, tenant: p.tenant, posted: p}
 		e.ops[2*i+1] = callOf(&calls[i])
 	}
@@ -210,8 +215,14 @@ func (l *ledger) close() error {
 	l.post()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := len(l.sent) + len(l.postings); n > 0 {
-		return fmt.Errorf("redisquota: usage of %d tenants that were served while Redis was away could not be counted", n)
+	lost := map[string]int64{} // by tenant: what is missing in its longest window
+	for _, p := range slices.AppendSeq(l.sent, maps.Values(l.postings)) {
+		lost[p.tenant] += slices.Max(p.units[:])
 	}
-	return nil
+	if len(lost) == 0 {
+		return nil
+	}
+	l.store.cfg.Logger.Error("redisquota: usage was not counted", "units", lost)
+	return fmt.Errorf("redisquota: usage of %d tenants that were served while Redis was away is not counted there (see the "+
+		"log); close the store before its client", len(lost))
 }

@@ -106,7 +106,7 @@ func (lo *local) divide(rules *quota.Rules, c *quota.Call) {
 	c.Result = question[0].Result
 	if c.Result.Charge.Units > 0 {
 		c.Result.Charge.Tag = localTag
-		lo.journal.add(rules, &c.Result.Charge, int64(c.Cost))
+		lo.journal.add(rules, &c.Result.Charge, c.Asserted, int64(c.Cost))
 	}
 }
 
@@ -154,7 +154,7 @@ func largest(costs []int, cost, burst int) int {
 // refund gives back what was taken here.
 func (lo *local) refund(rules *quota.Rules, c *quota.Charge) {
 	_ = lo.memory.Refund(context.Background(), *rules, []quota.Charge{*c}) // never fails
-	lo.journal.add(rules, c, -int64(c.Units))
+	lo.journal.add(rules, c, tenant.Assertion{}, -int64(c.Units))
 }
 
 func (lo *local) close() error {

@@ -197,6 +197,31 @@ func TestPosting_CountsOnceWhatWasServedWithoutRedis(t *testing.T) {
 }
 
 // An outage may last for hours.
+// Redis does not know the tier of a tenant that it has not seen: the posting says it.
+func TestPosting_IsJudgedByTheTierThatWasAsserted(t *testing.T) {
+	t.Parallel()
+	r, server := cutOff(t, redisquota.Config{}, quota.Config{Tiers: catalogue(t,
+		tenant.Tier{Name: "free", Rate: 1000, Burst: 1000, Quotas: tenant.Quotas{Month: 5}},
+		tenant.Tier{Name: "pro", Rate: 1000, Burst: 1000, Quotas: tenant.Quotas{Month: 1000}},
+	)})
+	pro := tenant.Tenant{ID: "new", Tier: "pro"}
+	for range 40 {
+		if d, err := r.Take(t.Context(), pro, "GET /"); err != nil || !d.Allowed {
+			t.Fatalf("%+v, %v", d, err)
+		}
+	}
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the usage in Redis", func() bool {
+		all, err := r.Usage(t.Context(), pro)
+		return err == nil && len(all) == 1 && all[0].Used == 40
+	})
+	if overrun := r.store.Stats().Overrun; overrun != 0 {
+		t.Errorf("overrun of %d units of a quota of 1000 of which 40 are used", overrun)
+	}
+}
+
 func TestPosting_WhatIsKeptDoesNotGrowWithTheOutage(t *testing.T) {
 	t.Parallel()
 	r, _ := cutOff(t, redisquota.Config{}, quota.Config{})

@@ -298,8 +298,8 @@ func (p *pool) send(ctx context.Context, ops []*operation) (now float64, err err
 	if err != nil {
 		return 0, err
 	}
-	if l.open() {
-		return 0, errCutOff
+	if err := l.open(); err != nil {
+		return 0, err
 	}
 	r := requests.Get().(*request)
 	defer requests.Put(r)

@@ -16,7 +16,7 @@ func (s *Store) Stats() quota.StoreStats {
 	c := &s.counts
 	alone, leased := c.alone.Load(), c.leased.Load()
 	stats := quota.StoreStats{
-		Shared:    !s.whole.open(),
+		Shared:    s.whole.open() == nil,
 		Changes:   c.changes.Load(),
 		Decisions: c.shared.Load() + alone + leased,
 		Alone:     alone,
@@ -27,18 +27,7 @@ func (s *Store) Stats() quota.StoreStats {
 		Overrun:   c.overrun.Load(),
 	}
 	for _, l := range s.lanes.all() {
-		stats.Shared = stats.Shared && !l.open()
+		stats.Shared = stats.Shared && l.open() == nil
 	}
 	return stats
-}
-
-// changed says that a server is not asked any more because of err, or is asked again.
-func (s *Store) changed(addr string, err error) {
-	s.counts.changes.Add(1)
-	log := s.cfg.Logger
-	if err != nil {
-		log.Warn("redisquota: Redis does not answer", "server", addr, "policy", s.cfg.OnFailure.String(), "error", err)
-	} else {
-		log.Info("redisquota: Redis is back", "server", addr)
-	}
 }

@@ -60,12 +60,16 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 		elapsed: func() time.Duration { return time.Since(epoch) },
 		clock:   func() float64 { return 0 },
 	}
-	switch c := client.(type) {
-	case *redis.Client:
-		s.lanes.add(s, c)
-	case *redis.ClusterClient:
-		s.cluster = c
+	one, isOne := client.(*redis.Client)
+	cluster, isCluster := client.(*redis.ClusterClient)
+	switch {
+	case isOne && one != nil:
+		s.lanes.add(s, one)
+	case isCluster && cluster != nil:
+		s.cluster = cluster
 		s.whole.init(s)
+	case client == nil, isOne, isCluster:
+		return nil, errors.New("redisquota: client is nil")
 	default:
 		return nil, fmt.Errorf("redisquota: client is a %T, want a *redis.Client or a *redis.ClusterClient", client)
 	}
@@ -319,6 +323,25 @@ func (s *Store) Usage(ctx context.Context, rules quota.Rules, call *quota.Call) 
 		call.Result = quota.Result{Tier: c.Result.Tier, Spent: c.Result.Spent}
 	}
 	return err
+}
+
+// Ping has each server that the store knows of make a decision about nobody, and returns why one does not. A service that
+// is not to start without Redis asks it once; decisions do not depend on it.
+func (s *Store) Ping(ctx context.Context) error {
+	if !s.begin() {
+		return ErrClosed
+	}
+	defer s.end()
+	if s.cluster != nil {
+		if _, err := s.laneOf(ctx, probeID); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, l := range s.lanes.all() {
+		errs = append(errs, l.try(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // Close implements [quota.Store]. It gives back what the store leased, and counts in Redis what was admitted while that

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -31,7 +32,11 @@ func TestNew_SaysWhatIsWrong(t *testing.T) {
 		{"everything", client, redisquota.Config{Prefix: "}", Replicas: -1, OnFailure: 7, Timeout: -1},
 			[]string{"Prefix", "Replicas", "OnFailure", "Timeout"}},
 		{"a ring", ring, redisquota.Config{}, []string{"*redis.Ring", "*redis.ClusterClient"}},
-		{"no client", nil, redisquota.Config{}, []string{"client", "<nil>"}},
+		{"no client", nil, redisquota.Config{}, []string{"client is nil"}},
+		{"a nil client", (*redis.Client)(nil), redisquota.Config{}, []string{"client is nil"}},
+		{"a nil cluster", (*redis.ClusterClient)(nil), redisquota.Config{}, []string{"client is nil"}},
+		{"too short", client, redisquota.Config{Timeout: 1}, []string{"Timeout is 1ns", "1ms to 10s"}},
+		{"too long", client, redisquota.Config{Timeout: time.Hour}, []string{"Timeout is 1h"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := redisquota.New(tt.client, tt.cfg)
@@ -42,6 +47,56 @@ func TestNew_SaysWhatIsWrong(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestStore_PingSaysWhetherDecisionsWouldBeMade(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := clientOf(t, server)
+	r := newReplica(t, client, redisquota.Config{Timeout: strict.Timeout}, quota.Config{})
+	if err := r.store.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	must(t, client, "CONFIG", "SET", "min-replicas-to-write", "1")
+	if err := r.store.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "NOREPLICAS") {
+		t.Errorf("Ping of a server that must not write: %v, want what it says", err)
+	}
+	server.Kill()
+	if err := r.store.Ping(t.Context()); err == nil {
+		t.Error("Ping of a dead server: no error")
+	}
+}
+
+// A server that answers, but not what a decision needs, stays cut off: it does not come and go.
+func TestBreaker_StaysOpenWhereARightIsMissing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := clientOf(t, server)
+	for _, rights := range []string{"~elsewhere:* +@all", "~* +@all -mget", "~* +@all -setrange", "~* +@all -setex"} {
+		must(t, admin, append([]any{"ACL", "SETUSER", "quota", "reset", "on", ">secret"}, words(rights)...)...)
+		client := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "quota", Password: "secret"})
+		t.Cleanup(func() { client.Close() })
+		r := newReplica(t, client, redisquota.Config{}, quota.Config{})
+		r.awaitAlone("acme")
+		changes := r.store.Stats().Changes
+		eventually(t, "another probe", func() bool {
+			r.take("acme")
+			return len(r.log.with("nor does a probe succeed", "error=")) > 0
+		})
+		if stats := r.store.Stats(); stats.Shared || stats.Changes != changes {
+			t.Errorf("%s: %+v, want no change since it was cut off", rights, stats)
+		}
+		if _, err := r.Usage(t.Context(), tenant.Tenant{ID: "acme"}); err == nil || !strings.ContainsAny(err.Error(), "'") && !strings.Contains(err.Error(), "NOPERM") {
+			t.Errorf("%s: Usage meanwhile: %v, want an error that says why", rights, err)
+		}
+	}
+}
+
+func words(s string) (all []any) {
+	for _, w := range strings.Fields(s) {
+		all = append(all, w)
+	}
+	return all
 }
 
 func TestStore_IsClosedOnce(t *testing.T) {
