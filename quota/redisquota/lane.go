@@ -19,21 +19,6 @@ const (
 	flyingMost = 16
 )
 
-// entry is what one caller asks for and waits for: some operations, under the rules of one limiter.
-type entry struct {
-	rules quota.Rules
-	ops   []operation
-	wake  chan bool // true: make the call yourself; false: it was made
-
-}
-
-// fail says of every operation why it was not done.
-func (e *entry) fail(err error) {
-	for i := range e.ops {
-		e.ops[i].fail(err, false)
-	}
-}
-
 // lane is the way to one server. What is asked of it while calls are under way waits, and goes with the next: no
 // goroutine of its own does that, one of those who wait makes the call for all.
 type lane struct {
