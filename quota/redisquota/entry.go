@@ -11,7 +11,6 @@ type entry struct {
 	rules quota.Rules
 	ops   []operation
 	wake  chan bool // true: make the call yourself; false: it was made
-
 }
 
 // fail says of every operation why it was not done.

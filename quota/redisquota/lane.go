@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// flying is how many calls of the script are under way at once to one server: while it works on one, the next is
+	// flyingFew is how many calls of the script are under way at once to one server: while it works on one, the next is
 	// made and the last is read. More would only make each smaller.
-	flying = 2
+	flyingFew = 2
 	// full is how many operations one call carries at most, so that the server is not kept from others for long. Where
 	// so many wait, for a server far away, more calls are under way: up to flyingMost.
 	full       = 128
@@ -40,7 +40,7 @@ func (l *lane) do(ctx context.Context, e *entry) {
 		return
 	}
 	l.mu.Lock()
-	if l.flying >= flying && (l.ops < full || l.flying >= flyingMost) {
+	if l.flying >= flyingFew && (l.ops < full || l.flying >= flyingMost) {
 		l.waiting = append(l.waiting, e)
 		l.ops += len(e.ops)
 		l.mu.Unlock()

@@ -17,11 +17,15 @@ func (ls *leases) take(ctx context.Context, rules *quota.Rules, c *quota.Call) e
 	ask := callOf(c)
 	drops, asking := ls.prepare(rules, &ask, &old)
 
-	sent := s.elapsed()
-	done, err := ls.ask(ctx, rules, old, ask)
-	if asking {
-		ls.install(ctx, rules, &done, sent, drops)
-	}
+	done, err := ask, error(nil)
+	done.err = errPanicked // unless it comes back
+	func() {
+		sent := s.elapsed()
+		if asking {
+			defer func() { ls.install(ctx, rules, &done, sent, drops) }()
+		}
+		done, err = ls.ask(ctx, rules, old, ask)
+	}()
 	switch {
 	case done.err != nil:
 		return err

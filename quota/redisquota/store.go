@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,6 +85,9 @@ func (s *Store) want(name string) {
 	const most = 64
 	for {
 		old := s.tiers.Load()
+		if old != nil && slices.Contains(*old, name) {
+			return
+		}
 		var names []string
 		if old != nil && len(*old) < most {
 			names = append(names, *old...)

@@ -198,7 +198,9 @@ func TestStore_PanicOfTheCallerWhoAsksForAllLeavesNobodyWaiting(t *testing.T) {
 	t.Cleanup(func() { client.Close() })
 	hook := new(panics)
 	client.AddHook(hook)
-	r := newReplica(t, client, strict, quota.Config{})
+	cfg := strict
+	cfg.Leases = true
+	r := newReplica(t, client, cfg, quota.Config{})
 	hook.armed.Store(true)
 	var panicked, answered atomic.Int64
 	var callers sync.WaitGroup
