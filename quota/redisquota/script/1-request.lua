@@ -63,6 +63,8 @@ end
 local second = floor(now / 1e6)
 local began = windows_of(second)
 
+local function is_count(x) return x >= 0 and x <= 2 ^ 53 and x % 1 == 0 end -- NaN is none
+
 local values = KEYS[1] and redis.call('MGET', _G.unpack(KEYS)) or {}
 local writes = {} -- of each value that changed: for how many seconds to keep it, '' for ever, or SAME as it is kept now
 local SAME = true

@@ -82,6 +82,23 @@ local function accounts()
     return #v == size
   end
 
+  local function within(least, most, ...) -- NaN is not
+    for _, x in ipairs({...}) do
+      if not (x >= least and x <= most) then return false end
+    end
+    return true
+  end
+
+  -- Reports whether the numbers are such as an account can have.
+  local function is_sane(a)
+    for w = SECOND, MONTH do
+      if not is_count(a[w]) then return false end
+    end
+    return within(0, a.burst, a.tokens) and within(0, 2 ^ 53, a.burst, a.held1, a.held2) and
+      a.rate >= 0 and a.rate < math.huge and within(0, 1e17, a.at, a.kept, a.ends1, a.ends2) and
+      within(-2 ^ 53, 2 ^ 53, a.charged, a.asserted_s, a.assigned_s)
+  end
+
   local function broken(wrong) return pack('<BH', BROKEN, #wrong) .. wrong end
   local function unknown(name) return pack('<BB', UNKNOWN_TIER, #name) .. name end
 
@@ -105,6 +122,7 @@ local function accounts()
     elseif v then
       return nil, broken('not an account')
     end
+    if v and not is_sane(a) then return nil, broken('an account with impossible numbers') end
     a.known = a.at > 0 -- else there is an assignment at most
     local t = now
     if a.at > now then

@@ -8,9 +8,10 @@ end
 if mode ~= CLUSTER_HERE and now >= open_until then open, reserve = 0, 0 end -- the lease is over
 if mode == CLUSTER_HERE then
   local v = values[shared]
-  if v and byte(v) == PLAIN and #v == PLAIN_SIZE then
+  if v and byte(v) == PLAIN and byte(v, 2) == 0 and #v == PLAIN_SIZE then
     local kind, name, tokens, rate, burst, at, asserted_s, kept = unpack(PLAIN_FORM, v)
-    if rate == shared_rate and burst == shared_burst and at <= now and rate * 1e9 >= burst then
+    if rate == shared_rate and burst == shared_burst and at <= now and rate * 1e9 >= burst and
+      tokens >= 0 and tokens <= burst then
       shared_plain, shared_kept, shared_tokens, shared_at = true, kept, tokens, at
       local there = tokens + rate * ((now - at) * 1000) / 1e9
       if there > burst then there = burst end
@@ -29,10 +30,11 @@ for n = 2, operations + 1 do
   if kind == 1 then
     kind, i, says, says_s, cost, after = unpack('<BHHdd', ARG, pos)
     local v, limit = values[i], tiers[says > 0 and says or 1]
-    if v and limit.plain and byte(v) == PLAIN and #v == PLAIN_SIZE + #limit.name then
+    if v and limit.plain and byte(v) == PLAIN and byte(v, 2) == #limit.name and #v == PLAIN_SIZE + #limit.name then
       local name, tokens, rate, burst, at, asserted_s, kept, charged, day, month
       kind, name, tokens, rate, burst, at, asserted_s, kept, charged, day, month = unpack(PLAIN_FORM, v)
       if name == limit.name and rate == limit.rate and burst == limit.burst and at <= now and
+        tokens >= 0 and tokens <= burst and is_count(day) and is_count(month) and
         (says > 0 and (says_s == asserted_s or says_s > asserted_s and asserted_s ~= NOTHING) or
         says == 0 and asserted_s == NOTHING) then
         local elapsed, there, short = now - at, tokens, 0
