@@ -87,7 +87,7 @@ func (r *reader) tokens() float64 {
 // units reads a number of units.
 func (r *reader) units() int64 {
 	f := r.float()
-	if f < 0 || f > 1<<53 || f != math.Trunc(f) {
+	if f < 0 || f > 1<<53 {
 		r.failed = true
 		return 0
 	}

@@ -13,17 +13,17 @@
 -- and closures would cost more than all the rest. What is not plain is left to the functions before it, which are made
 -- only where there is such an operation. They decide plain ones in the same way.
 
-local pack, unpack, byte, floor, ceil = struct.pack, struct.unpack, string.byte, math.floor, math.ceil
+local pack, unpack, byte, sub, floor, ceil = struct.pack, struct.unpack, string.byte, string.sub, math.floor, math.ceil
 local ARG, pos = ARGV[1], nil
 
 local NO_CLUSTER, CLUSTER_HERE = 0, 1 -- mode; else tokens of it were leased before, and open and reserve say how many
 local SECOND, DAY, MONTH = 1, 4, 5    -- windows
 local PLAIN, FULL, NOTHING = 1, 2, -2 ^ 53 -- forms of an account; NOTHING: no tier was asserted
-local PLAIN_FORM, PLAIN_SIZE = '<BBc0ddddddddd', 74
+local PLAIN_FORM, PLAIN_SIZE, PLAIN_HEAD, PLAIN_REST = '<BBc0ddddddddd', 74, 18, '<ddddddd'
+local LARGEST = 2 ^ 53 -- usage stays there rather than lose count
 local SPARE = 30 -- for how many seconds longer than it matters an account is kept, so that not each change extends it
 local DECIDED, UNKNOWN_TIER, BROKEN = 0, 1, 2
 local SHORT_TENANT, SHORT_GLOBAL, SHORT_PLAN = 1, 64, 128 -- and 2^w for window w
-local FOUND = {[0] = '<BI4dd', '<BI4ddd', '<BI4dddd', '<BI4ddddd', '<BI4dddddd', '<BI4ddddddd'}
 
 local now, mode, shared, plain_allowed, shared_rate, shared_burst, line, open, reserve, open_until, redefined, tiers_count,
   operations
@@ -36,18 +36,23 @@ end
 
 local tiers, named = {}, {}
 for i = 1, tiers_count do
-  local t, is_known, is_limited, windows, limits = {index = i - 1, plain = plain_allowed == 1}, nil, nil, nil, {}
-  t.name, is_known, is_limited, t.rate, t.burst, t.since, windows, pos = unpack('<Bc0BBdddB', ARG, pos)
-  t.limited = is_limited == 1
+  local name, is_known, is_limited, rate, burst, since, windows
+  name, is_known, is_limited, rate, burst, since, windows, pos = unpack('<Bc0BBdddB', ARG, pos)
+  local limits, plain = {}, plain_allowed == 1 and is_limited == 1 and is_known == 1 and rate * 1e9 >= burst
+  local t = {index = i - 1, name = name, limited = is_limited == 1, rate = rate, burst = burst, since = since,
+    windows = windows, limits = limits, day = nil, month = nil, head = nil, form = nil}
   for j = 1, windows do -- the windows that count, and the limit of each or 0
     local w, limit
     w, limit, pos = unpack('<Bd', ARG, pos)
     t[j], limits[w] = w, limit
-    if w < DAY then t.plain = false end
+    if w < DAY then plain = false end
   end
-  t.limits, t.windows, t.day, t.month = limits, windows, limits[DAY], limits[MONTH]
-  t.plain = t.plain and t.limited and is_known == 1 and t.rate * 1e9 >= t.burst -- is full again in some decades
-  tiers[i], named[t.name] = t, is_known == 1 and t or tiers[1]
+  if plain then -- it is full again in some decades, and has no windows but days and months
+    t.day, t.month = limits[DAY], limits[MONTH]
+    t.head = pack('<BBc0dd', PLAIN, #name, name, rate, burst) -- what its accounts begin with
+    t.form = windows == 0 and '<BI4dd' or windows == 1 and '<BI4ddd' or '<BI4dddd'
+  end
+  tiers[i], named[name] = t, is_known == 1 and t or tiers[1]
 end
 
 -- When each of the windows began that hold a second. The month's: the day of the month, in a calendar whose years begin
@@ -63,12 +68,9 @@ end
 local second = floor(now / 1e6)
 local began = windows_of(second)
 
-local function is_count(x) return x >= 0 and x <= 2 ^ 53 and x % 1 == 0 end -- NaN is none
-
 local values = KEYS[1] and redis.call('MGET', _G.unpack(KEYS)) or {}
 local writes = {} -- of each value that changed: for how many seconds to keep it, '' for ever, or SAME as it is kept now
 local SAME = true
-local sizes = {} -- of the values as they are kept now, once another is to be
 
 -- The bucket that all tenants share, where it is here: open and reserve are what it holds at shared_t, while operations
 -- are decided; if none takes of it, it stays what it was.

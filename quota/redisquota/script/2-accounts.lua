@@ -1,6 +1,11 @@
 
+-- What is done where not all is plain: see general, which is made, as all of this is, where it is needed.
+local function make_general()
+
 -- Accounts, and what can be done to them.
 local function accounts()
+  local sizes = {} -- of the values as they are kept now, once another is to be
+
   -- Buckets. Leased tokens are out of a bucket, perhaps unspent, and so leave no room to refill: tokens + held <= burst.
   -- A lease ends with a second and lasts less than two, so there are two ends at most.
 
@@ -91,10 +96,7 @@ local function accounts()
 
   -- Reports whether the numbers are such as an account can have.
   local function is_sane(a)
-    for w = SECOND, MONTH do
-      if not is_count(a[w]) then return false end
-    end
-    return within(0, a.burst, a.tokens) and within(0, 2 ^ 53, a.burst, a.held1, a.held2) and
+    return within(0, a.burst, a.tokens) and within(0, LARGEST, a.burst, a.held1, a.held2, a[1], a[2], a[3], a[4], a[5]) and
       a.rate >= 0 and a.rate < math.huge and within(0, 1e17, a.at, a.kept, a.ends1, a.ends2) and
       within(-2 ^ 53, 2 ^ 53, a.charged, a.asserted_s, a.assigned_s)
   end
@@ -111,7 +113,7 @@ local function accounts()
       held1 = 0, ends2 = 0, held2 = 0, held = 0, began = began, second = second}
     local kind = v and byte(v)
     if kind == PLAIN and #v >= PLAIN_SIZE and #v == PLAIN_SIZE + byte(v, 2) then
-      kind, a.tier, a.tokens, a.rate, a.burst, a.at, a.asserted_s, a.kept, a.charged, a[DAY], a[MONTH] =
+      kind, a.tier, a.rate, a.burst, a.tokens, a.at, a.asserted_s, a.kept, a.charged, a[DAY], a[MONTH] =
         unpack(PLAIN_FORM, v)
       if a.asserted_s == NOTHING then a.asserted_s = 0 else a.asserted = a.tier end
     elseif kind == FULL and is_full(v) then
@@ -168,7 +170,7 @@ local function accounts()
     local v
     if a.held == 0 and a.assigned == '' and a.asserted_ns == 0 and (a.asserted == a.tier or a.asserted == '') and
       a[1] == 0 and a[2] == 0 and a[3] == 0 and span then
-      v = pack(PLAIN_FORM, PLAIN, #a.tier, a.tier, a.tokens, a.rate, a.burst, a.at,
+      v = pack(PLAIN_FORM, PLAIN, #a.tier, a.tier, a.rate, a.burst, a.tokens, a.at,
         a.asserted == '' and NOTHING or a.asserted_s, a.kept, a.charged, a[DAY], a[MONTH])
     else
       v = pack(FULL_FORM, FULL, #a.tier, a.tier, #a.asserted, a.asserted, #a.assigned, a.assigned, a.tokens, a.rate, a.burst,
@@ -187,7 +189,7 @@ local function accounts()
 
   local function add(a, w, n)
     n = used(a, w) + n
-    a[w] = n < 0 and 0 or n > 2 ^ 53 and 2 ^ 53 or n -- there it stays rather than lose count
+    a[w] = n < 0 and 0 or n > LARGEST and LARGEST or n
   end
 
   -- Makes the windows those that hold t.

@@ -1,5 +1,5 @@
 
--- What is done where not all is plain: a table of the functions, by the kind of the operation.
+-- Returns a table of the functions that do what is asked, by the kind of the operation.
 local function general()
   local level, fill, hold, release, settle, load, save, used, add, turn, unknown = accounts()
 
@@ -262,4 +262,7 @@ local function general()
 
   return {take, take_any, refund, end_lease, post, set_tier, settle_account, reset, draw, open_shared = open_shared,
     save_shared = save_shared}
+end
+
+return general()
 end

@@ -1,20 +1,21 @@
 
 local functions
 local function rarely()
-  functions = functions or general()
+  functions = functions or make_general()
   return functions
 end
 
 if mode ~= CLUSTER_HERE and now >= open_until then open, reserve = 0, 0 end -- the lease is over
+local shared_head
 if mode == CLUSTER_HERE then
   local v = values[shared]
-  if v and byte(v) == PLAIN and byte(v, 2) == 0 and #v == PLAIN_SIZE then
-    local kind, name, tokens, rate, burst, at, asserted_s, kept = unpack(PLAIN_FORM, v)
-    if rate == shared_rate and burst == shared_burst and at <= now and rate * 1e9 >= burst and
-      tokens >= 0 and tokens <= burst then
+  shared_head = pack('<BBdd', PLAIN, 0, shared_rate, shared_burst)
+  if v and #v == PLAIN_SIZE and sub(v, 1, PLAIN_HEAD) == shared_head then
+    local tokens, at, asserted_s, kept = unpack('<dddd', v, PLAIN_HEAD + 1)
+    if at <= now and shared_rate * 1e9 >= shared_burst and tokens >= 0 and tokens <= shared_burst then
       shared_plain, shared_kept, shared_tokens, shared_at = true, kept, tokens, at
-      local there = tokens + rate * ((now - at) * 1000) / 1e9
-      if there > burst then there = burst end
+      local there = tokens + shared_rate * ((now - at) * 1000) / 1e9
+      if there > shared_burst then there = shared_burst end
       open = there > line and there - line or 0
       reserve = there - open
     end
@@ -30,12 +31,12 @@ for n = 2, operations + 1 do
   if kind == 1 then
     kind, i, says, says_s, cost, after = unpack('<BHHdd', ARG, pos)
     local v, limit = values[i], tiers[says > 0 and says or 1]
-    if v and limit.plain and byte(v) == PLAIN and byte(v, 2) == #limit.name and #v == PLAIN_SIZE + #limit.name then
-      local name, tokens, rate, burst, at, asserted_s, kept, charged, day, month
-      kind, name, tokens, rate, burst, at, asserted_s, kept, charged, day, month = unpack(PLAIN_FORM, v)
-      if name == limit.name and rate == limit.rate and burst == limit.burst and at <= now and
-        tokens >= 0 and tokens <= burst and is_count(day) and is_count(month) and
-        (says > 0 and (says_s == asserted_s or says_s > asserted_s and asserted_s ~= NOTHING) or
+    local head = limit.head
+    if v and head and #v == #head + 56 and sub(v, 1, #head) == head then
+      local rate, burst = limit.rate, limit.burst
+      local tokens, at, asserted_s, kept, charged, day, month = unpack(PLAIN_REST, v, #head + 1)
+      if at <= now and tokens >= 0 and tokens <= burst and day >= 0 and day <= LARGEST and month >= 0 and
+        month <= LARGEST and (says > 0 and (says_s == asserted_s or says_s > asserted_s and asserted_s ~= NOTHING) or
         says == 0 and asserted_s == NOTHING) then
         local elapsed, there, short = now - at, tokens, 0
         if elapsed > 0 then
@@ -59,8 +60,8 @@ for n = 2, operations + 1 do
         end
 
         if short == 0 then
-          if limit.day then day = day + cost < 2 ^ 53 and day + cost or 2 ^ 53 end
-          if limit.month then month = month + cost < 2 ^ 53 and month + cost or 2 ^ 53 end
+          if limit.day then day = day + cost < LARGEST and day + cost or LARGEST end
+          if limit.month then month = month + cost < LARGEST and month + cost or LARGEST end
           tokens, elapsed = there - cost, 0
           local span, left = (burst - tokens) / rate, 0
           if month > 0 then
@@ -82,7 +83,7 @@ for n = 2, operations + 1 do
           elseif not writes[i] then
             writes[i] = SAME
           end
-          values[i] = pack(PLAIN_FORM, PLAIN, #name, name, tokens, rate, burst, now, says > 0 and says_s or NOTHING, kept,
+          values[i] = head .. pack(PLAIN_REST, tokens, now, says > 0 and says_s or NOTHING, kept,
             limit.windows > 0 and second or charged, day, month)
           if mode ~= NO_CLUSTER then
             shared_changed = true
@@ -94,7 +95,7 @@ for n = 2, operations + 1 do
           end
         end
         if short == 0 or says == 0 or says_s == asserted_s then
-          found[n] = pack(FOUND[limit.windows], DECIDED, short + 256 * limit.index, tokens, elapsed,
+          found[n] = pack(limit.form, DECIDED, short + 256 * limit.index, tokens, elapsed,
             limit.day and day or month, month)
           pos, kind = after, nil
         end
@@ -115,7 +116,7 @@ if shared_changed and shared_plain then
     span = ceil(span) + SPARE
     shared_kept, writes[shared] = now + span * 1e6, string.format('%.0f', span)
   end
-  values[shared] = pack(PLAIN_FORM, PLAIN, 0, '', open + reserve, shared_rate, shared_burst, now, NOTHING, shared_kept, 0, 0, 0)
+  values[shared] = shared_head .. pack(PLAIN_REST, open + reserve, now, NOTHING, shared_kept, 0, 0, 0)
 elseif shared_changed then
   rarely().save_shared()
 end
