@@ -30,7 +30,7 @@ func compare(addr string, rounds int) (table, error) {
 func (t table) print() {
 	fmt.Printf("### %d goroutines, %d tenants, %d processors for client and server together\n\n",
 		goroutines, tenants, runtime.GOMAXPROCS(0))
-	fmt.Println("| | decisions/s | to rueidis | p50 | p99 | to rueidis " +
+	fmt.Println("| | decisions/s | to rueidis | p50 | p99 | p99 to rueidis " +
 		"| calls a decision | client's processors | server's | server's µs a decision |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, c := range contenders {
