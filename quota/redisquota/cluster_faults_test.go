@@ -189,8 +189,10 @@ func TestFailover_LimitsAreSharedAgain(t *testing.T) {
 	r.awaitShared()
 	r.mustShare("globex")
 	other := r.sibling(strict, quota.Config{Tiers: tiers})
-	if got := r.admitted("acme", "", 5) + other.admitted("acme", "", 20); got != 9 {
-		t.Errorf("got %d of a burst of 10 after one was taken before the failover, want 9 in all", got)
+	before := r.store.Stats().InDoubt
+	got := r.admitted("acme", "", 5) + other.admitted("acme", "", 20)
+	if lost := int(r.store.Stats().InDoubt - before); got > 9 || got < 9-lost { // a slow machine takes 50 ms for a call
+		t.Errorf("got %d of a burst of 10 after one was taken before the failover, want 9 in all, less %d in doubt", got, lost)
 	}
 	if used := other.used("acme"); used != 10 {
 		t.Errorf("got %d used, want 10", used)
