@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -36,6 +37,12 @@ type network struct {
 	proxy  *toxiproxy.Proxy
 }
 
+var ports = func() *atomic.Uint32 {
+	var next atomic.Uint32
+	next.Store(rand.Uint32N(5000))
+	return &next
+}()
+
 // newNetwork starts a server and a proxy before it.
 func newNetwork(t *testing.T) *network {
 	t.Helper()
@@ -43,7 +50,8 @@ func newNetwork(t *testing.T) *network {
 	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	for {
 		// Below the ports that systems give to outgoing connections: one of these could keep the proxy from coming back.
-		port := 10_000 + rand.IntN(5000)
+		// Each once in this process: a proxy that is down for a while has to find its own again.
+		port := 10_000 + int(ports.Add(1))%5000
 		n.proxy = toxiproxy.NewProxy(api, t.Name(), fmt.Sprintf("127.0.0.1:%d", port), n.server.Addr())
 		err := n.proxy.Start()
 		if err == nil {
@@ -65,16 +73,21 @@ type toxic struct {
 	Attributes map[string]int `json:"attributes"`
 }
 
-// poison makes the network fail like this, for connections that there are and for new ones.
+// poison makes the network fail like this, from the next connection on.
 func (n *network) poison(how toxic) {
 	n.t.Helper()
 	if how.Type == "" {
 		n.proxy.Stop()
 		return
 	}
+	// Connections that there are end: toxiproxy can block for good where it adds to one that is just ending.
+	n.proxy.Stop()
 	text, err := json.Marshal(how)
 	if err == nil {
 		_, err = n.proxy.Toxics.AddToxicJson(strings.NewReader(string(text)))
+	}
+	if err == nil {
+		err = n.proxy.Start()
 	}
 	if err != nil {
 		n.t.Fatalf("%+v: %v", how, err)
