@@ -132,7 +132,6 @@ func (l *lane) decideAboutNobody(ctx context.Context) error {
 	r.add(&op)
 	cmds := []command{newCommand(ctx, &r)}
 	l.process(ctx, cmds)
-	l.loadScript(ctx, cmds)
 	err := cmds[0].Err()
 	if l.store.cluster != nil && moved(err) {
 		return nil // the server knows who decides about that key, and so decides itself about others

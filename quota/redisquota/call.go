@@ -83,7 +83,6 @@ func (l *lane) sendAll(ctx context.Context, all []*request) error {
 		cmds[i] = newCommand(ctx, r)
 	}
 	l.process(ctx, cmds)
-	l.loadScript(ctx, cmds)
 	done := 0
 	var failed error
 	for i, r := range all {
@@ -99,22 +98,10 @@ func (l *lane) sendAll(ctx context.Context, all []*request) error {
 	return failed
 }
 
-// process sends the commands; each has its own error then.
+// process sends the commands; each has its own error then. Those that the server refused because it does not have the
+// script are sent again with it.
 func (l *lane) process(ctx context.Context, cmds []command) {
-	l.store.counts.scripts.Add(uint64(len(cmds)))
-	if len(cmds) == 1 {
-		_ = l.node.Process(ctx, cmds[0])
-		return
-	}
-	pipe := l.node.Pipeline()
-	for _, cmd := range cmds {
-		_ = pipe.Process(ctx, cmd) // only queues it
-	}
-	_, _ = pipe.Exec(ctx)
-}
-
-// loadScript sends again, with the script, the commands that the server refused because it does not have that.
-func (l *lane) loadScript(ctx context.Context, cmds []command) {
+	l.send(ctx, cmds)
 	var again []command
 	for i := range cmds {
 		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
@@ -123,8 +110,22 @@ func (l *lane) loadScript(ctx context.Context, cmds []command) {
 		}
 	}
 	if len(again) > 0 {
-		l.process(ctx, again)
+		l.send(ctx, again)
 	}
+}
+
+// send sends the commands, in one trip.
+func (l *lane) send(ctx context.Context, cmds []command) {
+	l.store.counts.scripts.Add(uint64(len(cmds)))
+	if len(cmds) == 1 {
+		_ = l.node.Process(ctx, cmds[0]) // it has its error
+		return
+	}
+	pipe := l.node.Pipeline()
+	for _, cmd := range cmds {
+		_ = pipe.Process(ctx, cmd) // only queues it
+	}
+	_, _ = pipe.Exec(ctx)
 }
 
 // finish reads the reply of a command.
