@@ -5,10 +5,22 @@ import (
 	"strings"
 )
 
-// bearer returns the token of r's Authorization header (RFC 6750, 2.1), at most maxBytes long and not empty. Of what is
-// in it only that it is one token has been looked at.
-func bearer(r *http.Request, maxBytes int) (string, error) {
-	headers := r.Header.Values("Authorization")
+// credential returns the token of req: that of its Authorization header, else that of the cookie, where one is
+// configured. It is at most maxBytes long and not empty; nothing else of it has been looked at.
+func (r *Resolver) credential(req *http.Request) (string, error) {
+	token, err := bearer(req)
+	if err == errNoCredential && r.cookie != "" {
+		token, err = cookie(req, r.cookie)
+	}
+	if err == nil && len(token) > r.maxBytes {
+		return "", errTooLong
+	}
+	return token, err
+}
+
+// bearer returns what follows the scheme in req's Authorization header (RFC 6750, 2.1).
+func bearer(req *http.Request) (string, error) {
+	headers := req.Header["Authorization"]
 	if len(headers) > 1 {
 		return "", errTwoHeaders
 	}
@@ -28,14 +40,25 @@ func bearer(r *http.Request, maxBytes int) (string, error) {
 	switch {
 	case token == "" || token == rest: // nothing after the scheme, or something else than a space
 		return "", errNotOneToken
-	case len(token) > maxBytes:
-		return "", errTooLong
-	case strings.ContainsAny(token, " \t,"):
-		return "", errNotOneToken
-	case r.URL != nil && strings.Contains(r.URL.RawQuery, "access_token") && r.URL.Query().Has("access_token"):
+	case req.URL != nil && strings.Contains(req.URL.RawQuery, "access_token") && req.URL.Query().Has("access_token"):
 		return "", errTwoTransports
 	}
 	return token, nil
+}
+
+// cookie returns the value of req's cookie of that name. Of several any could be the one that another site under the same
+// domain has set.
+func cookie(req *http.Request, name string) (string, error) {
+	switch found := req.CookiesNamed(name); {
+	case len(found) == 0:
+		return "", errNoCredential
+	case len(found) > 1:
+		return "", errTwoCookies
+	case found[0].Value == "":
+		return "", errNoCredential // as browsers are told to forget one
+	default:
+		return found[0].Value, nil
+	}
 }
 
 // isTokenChar reports whether c may stand in the name of a scheme (RFC 9110, 5.6.2).

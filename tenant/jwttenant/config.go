@@ -1,16 +1,18 @@
 package jwttenant
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
-// Config configures a [Resolver].
+// Config configures a [Resolver]. Its functions are called concurrently.
 type Config struct {
 	// Issuers are whose tokens are accepted; at least one. A token is judged by the one that its iss names and by no
 	// other, so no two may have the same name.
@@ -21,77 +23,107 @@ type Config struct {
 	// MaxTokenBytes bounds a token's length; a longer one is refused before it is looked at. 0: 8192. Less than 0 or more
 	// than 65536 is an error.
 	MaxTokenBytes int
+	// Cookie is the name of a cookie that has the token of a request without an Authorization header, for browsers. They
+	// send it along with what other sites make them send, so guard against that: SameSite, http.CrossOriginProtection.
+	// Empty: no cookie is looked at.
+	Cookie string
+
+	// MaxRemembered is how many verified tokens are remembered, so that they are not verified again each time they come;
+	// by their SHA-256, and with their claims: a kilobyte or so each. 0: 10,000. Negative: none is.
+	MaxRemembered int
+	// MaxRememberedOfTenant is how many of them may be one tenant's. 0: half of MaxRemembered. Less than 0 or more than
+	// MaxRemembered is an error.
+	MaxRememberedOfTenant int
+	// MaxVerifications is how many tokens are verified at one time: forged ones cannot take more of the machine than that.
+	// Other requests wait their turn, up to 1000 for each; beyond that they are refused with [tenant.ErrUnavailable].
+	// Remembered tokens do not wait. 0: half of GOMAXPROCS, at least 1. Less than 0 is an error.
+	MaxVerifications int
+
+	// Revoked is asked about each good token, each time it comes, remembered or not. A revoked one is refused like a
+	// forged one; where revoked cannot say, because of an error, the answer is [tenant.ErrUnavailable]. It runs on every
+	// request: keep the list in memory. Nil: a token is good until it expires.
+	Revoked func(context.Context, Token) (revoked bool, err error)
 }
 
-// Issuer is who issues tokens, and what it is trusted with.
-type Issuer struct {
-	// Issuer is the exact iss of the tokens. Required.
-	Issuer string
-	// Audience is this service, one of the names in aud. Required: without it, a token for any other service of the
-	// issuer's would do here too.
-	Audience string
-	// Algorithms are the alg values that are accepted: of HS256, HS384, HS512, RS256, RS384, RS512, PS256, PS384, PS512,
-	// ES256, ES384, ES512 and EdDSA (Ed25519). At least one, and HMAC (HS...) never beside another kind. One for each
-	// kind of key is all an issuer should need.
-	Algorithms []string
-	// Keys verify the signatures. Required.
-	Keys KeySource
-
-	// TenantClaim is the path to the claim with the tenant's ID: {"o", "id"} is id inside of the claim o,
-	// {"https://example.com/org"} one claim by its exact name. Required. A token without a valid ID there is forbidden.
-	TenantClaim []string
-	// TierClaim is the path to the claim with the name of the tenant's tier. Empty: the issuer is not asked, and its
-	// tokens assert no tier. A claim that is not the name of a tier is ignored, and counted.
-	TierClaim []string
-	// Tenants are the only tenants that the issuer may speak for; a token for another one is forbidden.
-	Tenants []string
-	// AnyTenant says that the issuer may speak for every tenant. With one issuer that goes without saying, unless it has
-	// Tenants; with several each must have either Tenants or AnyTenant.
-	AnyTenant bool
-	// RFC9068 accepts nothing but access tokens as RFC 9068 has them: typ is "at+jwt", and sub, client_id, iat and jti
-	// are required too.
-	RFC9068 bool
+// Token is a token that was found good, as [Config.Revoked] is asked about it.
+type Token struct {
+	Issuer   string // iss
+	ID       string // jti; empty where there is none
+	Tenant   tenant.Tenant
+	IssuedAt time.Time // iat; zero where there is none
+	Expires  time.Time // exp
 }
 
 const (
 	defaultLeeway, maxLeeway         = 30 * time.Second, time.Minute
 	defaultTokenBytes, maxTokenBytes = 8 << 10, 64 << 10
+	defaultRemembered, maxRemembered = 10_000, 10_000_000
+	maxVerifications                 = 1 << 16
 )
 
-// New returns a resolver of tenants for cfg. The error names everything that is wrong with cfg.
+// New returns a resolver of tenants for cfg. The error names everything that is wrong with cfg. Where keys are fetched
+// ([JWKS], [Discovery]) that begins now, in the background: see [Resolver.Ready] and [Resolver.Close].
 func New(cfg Config) (*Resolver, error) {
+	var errs []error
+	found := faults{"jwttenant: ", &errs}
+	cfg.setDefaults()
+	cfg.check(found)
 	r := &Resolver{
 		issuers:  make(map[string]*issuer, len(cfg.Issuers)),
 		leeway:   cfg.Leeway,
 		maxBytes: cfg.MaxTokenBytes,
-	}
-	if r.leeway == 0 {
-		r.leeway = defaultLeeway
-	}
-	if r.maxBytes == 0 {
-		r.maxBytes = defaultTokenBytes
-	}
-	var errs []error
-	found := faults{"jwttenant: ", &errs}
-	if r.leeway < 0 || r.leeway > maxLeeway {
-		found.add("Leeway is %v, want 0 to %v", cfg.Leeway, maxLeeway)
-	}
-	if r.maxBytes < 0 || r.maxBytes > maxTokenBytes {
-		found.add("MaxTokenBytes is %d, want 0 to %d", cfg.MaxTokenBytes, maxTokenBytes)
-	}
-	if len(cfg.Issuers) == 0 {
-		found.add("Issuers is empty")
+		cookie:   cfg.Cookie,
+		revoked:  cfg.Revoked,
 	}
 	for n, c := range cfg.Issuers {
-		if _, ok := r.issuers[c.Issuer]; ok {
-			found.add("Issuers[%d].Issuer is that of an earlier one", n)
-		}
-		r.issuers[c.Issuer] = c.open(faults{fmt.Sprintf("jwttenant: Issuers[%d].", n), &errs}, len(cfg.Issuers) == 1)
+		r.addIssuer(c, faults{fmt.Sprintf("jwttenant: Issuers[%d].", n), &errs}, len(cfg.Issuers) == 1)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	r.verifications = newVerifications(cfg.MaxVerifications)
+	if cfg.MaxRemembered > 0 {
+		r.memory, r.refusals = newMemory(cfg.MaxRemembered, cfg.MaxRememberedOfTenant), new(refusals)
+	}
+	for _, keys := range r.fetched {
+		keys.start()
+	}
 	return r, nil
+}
+
+// setDefaults fills in what is zero.
+func (c *Config) setDefaults() {
+	c.Leeway = cmp.Or(c.Leeway, defaultLeeway)
+	c.MaxTokenBytes = cmp.Or(c.MaxTokenBytes, defaultTokenBytes)
+	c.MaxRemembered = cmp.Or(c.MaxRemembered, defaultRemembered)
+	c.MaxRememberedOfTenant = cmp.Or(c.MaxRememberedOfTenant, (c.MaxRemembered+1)/2)
+	c.MaxVerifications = cmp.Or(c.MaxVerifications, max(1, runtime.GOMAXPROCS(0)/2))
+}
+
+// check finds what is wrong with all but the issuers.
+func (c *Config) check(found faults) {
+	if c.Leeway < 0 || c.Leeway > maxLeeway {
+		found.add("Leeway is %v, want 0 to %v", c.Leeway, maxLeeway)
+	}
+	within := func(field string, n, most int) {
+		if n < 0 || n > most {
+			found.add("%s is %d, want 0 to %d", field, n, most)
+		}
+	}
+	within("MaxTokenBytes", c.MaxTokenBytes, maxTokenBytes)
+	within("MaxVerifications", c.MaxVerifications, maxVerifications)
+	if c.MaxRemembered > maxRemembered {
+		found.add("MaxRemembered is %d, want at most %d", c.MaxRemembered, maxRemembered)
+	}
+	if c.MaxRemembered > 0 {
+		within("MaxRememberedOfTenant", c.MaxRememberedOfTenant, c.MaxRemembered)
+	}
+	if c.Cookie != "" && (&http.Cookie{Name: c.Cookie}).Valid() != nil {
+		found.add("Cookie is %.140q, which no cookie can be called", c.Cookie)
+	}
+	if len(c.Issuers) == 0 {
+		found.add("Issuers is empty")
+	}
 }
 
 // faults collects what is wrong with a Config. Each begins with the name of its field, after where.
@@ -102,91 +134,4 @@ type faults struct {
 
 func (f faults) add(format string, args ...any) {
 	*f.errs = append(*f.errs, fmt.Errorf(f.where+format, args...))
-}
-
-// open returns the issuer ready for use, unless it adds to found. alone says that there is no other issuer.
-func (c Issuer) open(found faults, alone bool) *issuer {
-	if c.Issuer == "" {
-		found.add("Issuer is empty")
-	}
-	if c.Audience == "" {
-		found.add("Audience is empty")
-	}
-	algs := findAlgorithms(c.Algorithms, found)
-	var keys keySet
-	if c.Keys.open == nil {
-		found.add("Keys is empty")
-	} else if len(algs) > 0 {
-		var err error
-		if keys, err = c.Keys.open(algs); err != nil {
-			found.add("Keys: %w", err)
-		}
-	}
-	if len(c.TenantClaim) == 0 {
-		found.add("TenantClaim is empty")
-	}
-	if slices.Contains(c.TenantClaim, "") {
-		found.add("TenantClaim has an empty name in its path")
-	}
-	if slices.Contains(c.TierClaim, "") {
-		found.add("TierClaim has an empty name in its path")
-	}
-	return &issuer{
-		audience:    c.Audience,
-		algorithms:  algs,
-		keys:        keys,
-		tenantClaim: slices.Clone(c.TenantClaim),
-		tierClaim:   slices.Clone(c.TierClaim),
-		tenants:     c.tenantSet(found, alone),
-		accessToken: c.RFC9068,
-	}
-}
-
-// findAlgorithms returns the algorithms of these names, none where something is wrong with one.
-func findAlgorithms(names []string, found faults) []*algorithm {
-	if len(names) == 0 {
-		found.add("Algorithms is empty")
-	}
-	var algs []*algorithm
-	for n, name := range names {
-		alg, ok := algorithms[name]
-		switch {
-		case !ok:
-			found.add("Algorithms[%d] is %.40q, which is no algorithm (names are case-sensitive)", n, name)
-			return nil
-		case slices.Contains(algs, alg):
-			found.add("Algorithms[%d] is %s once more", n, name)
-			return nil
-		case n > 0 && alg.symmetric() != algs[0].symmetric():
-			found.add("Algorithms has HMAC beside other kinds: %s", strings.Join(names, ", "))
-			return nil
-		}
-		algs = append(algs, alg)
-	}
-	return algs
-}
-
-// tenantSet returns the tenants that the issuer may speak for, nil where it may for any. Where that matters, it must be
-// said.
-func (c Issuer) tenantSet(found faults, alone bool) map[string]struct{} {
-	switch {
-	case c.AnyTenant && c.Tenants != nil:
-		found.add("Tenants is set beside AnyTenant")
-	case c.Tenants == nil && !c.AnyTenant && !alone:
-		found.add("Tenants or AnyTenant is required with several issuers")
-	}
-	if c.Tenants == nil {
-		return nil
-	}
-	if len(c.Tenants) == 0 {
-		found.add("Tenants is an empty list, want nil or tenants")
-	}
-	set := make(map[string]struct{}, len(c.Tenants))
-	for n, id := range c.Tenants {
-		if !tenant.ValidID(id) {
-			found.add("Tenants[%d]: %w", n, tenant.ErrInvalidID)
-		}
-		set[id] = struct{}{}
-	}
-	return set
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
+	"errors"
 	"math/big"
 	"strings"
 	"testing"
@@ -44,6 +45,46 @@ func TestNew_ImpossibleSettings(t *testing.T) {
 		{"leeway over a minute", func(c *jwttenant.Config) { c.Leeway = time.Minute + 1 }, "Leeway is 1m0.000000001s"},
 		{"negative size", func(c *jwttenant.Config) { c.MaxTokenBytes = -1 }, "MaxTokenBytes is -1"},
 		{"size over 64 KiB", func(c *jwttenant.Config) { c.MaxTokenBytes = 65537 }, "MaxTokenBytes is 65537"},
+		{"negative tokens of a tenant", func(c *jwttenant.Config) {
+			c.MaxRememberedOfTenant = -1
+		}, "MaxRememberedOfTenant is -1, want 0 to 10000"},
+		{"more tokens of a tenant than in all", func(c *jwttenant.Config) {
+			c.MaxRemembered, c.MaxRememberedOfTenant = 10, 11
+		}, "MaxRememberedOfTenant is 11, want 0 to 10"},
+		{"more tokens than memory", func(c *jwttenant.Config) { c.MaxRemembered = 1 << 40 }, "MaxRemembered is 1099511627776"},
+		{"negative verifications", func(c *jwttenant.Config) { c.MaxVerifications = -1 }, "MaxVerifications is -1"},
+		{"a cookie of no name", func(c *jwttenant.Config) { c.Cookie = "a b" }, `Cookie is "a b"`},
+		{"a required claim of no name", func(c *jwttenant.Config) {
+			c.Issuers[0].RequiredClaims = map[string][]string{"": {"access"}}
+		}, "Issuers[0].RequiredClaims has an empty name"},
+		{"values for no template", func(c *jwttenant.Config) {
+			c.Issuers[0].IssuerValues = []string{"a"}
+		}, "Issuers[0].IssuerValues is set"},
+		{"a template without values", func(c *jwttenant.Config) {
+			c.Issuers[0].Issuer = "https://{tid}/"
+		}, "Issuers[0].IssuerValues is empty"},
+		{"a template that is not closed", func(c *jwttenant.Config) {
+			c.Issuers[0].Issuer, c.Issuers[0].IssuerValues = "https://{tid", []string{"a"}
+		}, "Issuers[0].Issuer is no template"},
+		{"a template with two places", func(c *jwttenant.Config) {
+			c.Issuers[0].Issuer, c.Issuers[0].IssuerValues = "https://{tid}/{x}", []string{"a"}
+		}, "Issuers[0].Issuer is no template"},
+		{"a value with a path", func(c *jwttenant.Config) {
+			c.Issuers[0].Issuer, c.Issuers[0].IssuerValues = "https://id/{tid}", []string{"a", "b/c"}
+		}, `Issuers[0].IssuerValues[1] is "b/c"`},
+		{"a value twice", func(c *jwttenant.Config) {
+			c.Issuers[0].Issuer, c.Issuers[0].IssuerValues = "https://id/{tid}", []string{"a", "a"}
+		}, "Issuers[0].Issuer is that of an earlier one"},
+		{"several directories, tenants unsaid", func(c *jwttenant.Config) {
+			c.Issuers[0].Issuer, c.Issuers[0].IssuerValues = "https://id/{tid}", []string{"a", "b"}
+		}, "Issuers[0].Tenants or AnyTenant is required"},
+		{"a claim that users edit", func(c *jwttenant.Config) {
+			c.Issuers[0].TenantClaim = []string{"user_metadata", "tenant"}
+		}, `Issuers[0].TenantClaim goes through "user_metadata", which users can edit`},
+		{"a tier that users edit", func(c *jwttenant.Config) {
+			c.Issuers[0].TierClaim = []string{"https://example.com/user_metadata", "plan"}
+			c.Issuers[0].UserEditable = []string{"user_metadata"}
+		}, `Issuers[0].TierClaim goes through "https://example.com/user_metadata", which users can edit`},
 		{"no name", func(c *jwttenant.Config) { c.Issuers[0].Issuer = "" }, "Issuers[0].Issuer is empty"},
 		{"no audience", func(c *jwttenant.Config) { c.Issuers[0].Audience = "" }, "Issuers[0].Audience is empty"},
 		{"no algorithms", func(c *jwttenant.Config) { c.Issuers[0].Algorithms = nil }, "Issuers[0].Algorithms is empty"},
@@ -169,8 +210,23 @@ func TestNew_KeepsNoHoldOfWhatItWasGiven(t *testing.T) {
 	path := []string{"tenant_id"}
 	issuer := keyIssuer(jwttenant.HMAC(mine), "HS256")
 	issuer.TenantClaim = path
+	issuer.RequiredClaims = map[string][]string{"sub": {"user-7"}}
 	r := newResolver(t, issuer)
 	clear(mine)
-	path[0] = "other"
+	path[0], issuer.RequiredClaims["sub"][0] = "other", "other"
 	checkAnswer(t, r, request(token(nil)), nil)
+}
+
+func TestNew_SourceWithoutKeysSaysWhy(t *testing.T) {
+	why := errors.New("the domain is missing")
+	_, err := jwttenant.New(oneIssuer(keyIssuer(jwttenant.NoKeys(why), "ES256")))
+	if !errors.Is(err, why) || !strings.Contains(err.Error(), "Issuers[0].Keys: the domain is missing") {
+		t.Errorf("error %v, want %v of Issuers[0].Keys", err, why)
+	}
+}
+
+func TestNew_ClaimThatUsersEditIsTakenIfAskedForByName(t *testing.T) {
+	issuer := hmacIssuer()
+	issuer.TenantClaim, issuer.UserEditable = []string{"user_metadata", "tenant"}, []string{"user_metadata"}
+	checkAnswer(t, newResolver(t, issuer), request(token(claims{"user_metadata": claims{"tenant": "acme"}})), nil)
 }

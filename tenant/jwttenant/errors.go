@@ -13,6 +13,7 @@ var (
 
 	errTwoHeaders    = malformed("several Authorization headers")
 	errNotOneToken   = malformed("not exactly one token after Bearer")
+	errTwoCookies    = malformed("several cookies with a token")
 	errTwoTransports = malformed("a token in the header and another in the query")
 
 	errTooLong   = invalid("too long")
@@ -32,12 +33,16 @@ var (
 	errTooEarly  = invalid("nbf or iat is in the future")
 	errAudience  = invalid("aud does not name this service")
 	errNotText   = invalid("sub or jti is not a text")
+	errRequired  = invalid("a claim that the issuer's tokens must have is missing or another")
 	errProfile   = invalid("a claim that RFC 9068 requires is missing")
 	errKeyID     = invalid("unknown key ID")
 	errKey       = invalid("the key does not suit alg")
 	errSignature = invalid("wrong signature")
+	errDirectory = invalid("iss and the claim in its template disagree")
+	errRevoked   = invalid("revoked")
 
 	errNoTenant    = forbidden("the tenant claim is not a tenant ID")
+	errNotChosen   = forbidden("none of the token's tenants is the request's")
 	errOtherTenant = forbidden("the issuer may not speak for this tenant")
 )
 

@@ -2,50 +2,77 @@ package jwttenant
 
 import (
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/tenantgate/tenantgate/tenant"
 )
 
-// issuer is an [Issuer] that [New] found nothing wrong with.
+// issuer is an [Issuer] that [New] found nothing wrong with, under one of its names.
 type issuer struct {
-	audience    string
-	algorithms  []*algorithm
-	keys        keySet
-	tenantClaim []string
-	tierClaim   []string
-	tenants     map[string]struct{} // nil: any
-	accessToken bool
+	name          string
+	audience      string
+	audienceClaim string // beside aud; "" none
+	algorithms    []*algorithm
+	keys          keySet
+	required      map[string][]string
+	tenantClaim   []string
+	tenantInteger bool
+	tenantPrefix  string
+	tenantSelect  func(*http.Request, []string) (string, bool)
+	tierClaim     []string
+	tenants       map[string]struct{} // nil: any
+	accessToken   bool
+
+	directoryClaim, directory string // the claim in the template of the name, and what it must be; "" no template
 }
 
-// verify returns nil if t, whose iss is the issuer's, is good for this service at the time now. The signature comes
-// last, because it costs more than all the rest.
-func (i *issuer) verify(t *token, now time.Time, leeway time.Duration) error {
+// judge returns nil if all about t, whose iss is the issuer's, is good for this service at the time now, but for the
+// signature. That comes last, because it costs more than all the rest.
+func (i *issuer) judge(t *token, now time.Time, leeway time.Duration) error {
 	at := slices.IndexFunc(i.algorithms, func(a *algorithm) bool { return a.name() == t.alg })
 	if at < 0 {
 		return errAlgorithm
 	}
+	t.algorithm = i.algorithms[at]
 	if !i.acceptsType(t.typ) {
 		return errType
 	}
 	if err := checkTimes(t.claims, now, leeway); err != nil {
 		return err
 	}
-	if !hasAudience(t.claims.at("aud"), i.audience) {
+	return i.checkClaims(t.claims)
+}
+
+// checkClaims judges the claims that say what the token is for.
+func (i *issuer) checkClaims(claims object) error {
+	if i.directoryClaim != "" {
+		if value, _ := text(claims.at(i.directoryClaim)); value != i.directory {
+			return errDirectory
+		}
+	}
+	aud := claims.at("aud")
+	if aud == "" && i.audienceClaim != "" {
+		aud = claims.at(i.audienceClaim)
+	}
+	if !hasAudience(aud, i.audience) {
 		return errAudience
 	}
+	for name, values := range i.required {
+		if !hasText(claims.at(name), values) {
+			return errRequired
+		}
+	}
 	for _, name := range [...]string{"sub", "jti"} {
-		if value := t.claims.at(name); value != "" && value[0] != '"' {
+		if value := claims.at(name); value != "" && value[0] != '"' {
 			return errNotText
 		}
 	}
-	if i.accessToken && !hasAccessTokenClaims(t.claims) {
+	if i.accessToken && !hasAccessTokenClaims(claims) {
 		return errProfile
 	}
-	return i.keys.verify(i.algorithms[at], t)
+	return nil
 }
 
 // acceptsType judges typ, a media type without regard to case, with or without "application/" (RFC 7515, 4.1.9). A typ
@@ -111,6 +138,19 @@ func hasAudience(aud, audience string) bool {
 	return found
 }
 
+// hasText reports whether value is a text that is one of values, or not empty where there are none. A missing value is
+// as an empty text.
+func hasText(value string, values []string) bool {
+	one, ok := text(value)
+	if !ok && value != "" {
+		return false
+	}
+	if len(values) == 0 {
+		return one != ""
+	}
+	return slices.Contains(values, one)
+}
+
 // hasAccessTokenClaims reports whether what RFC 9068 (2.2) requires beyond iss, exp and aud is there.
 func hasAccessTokenClaims(claims object) bool {
 	for _, name := range [...]string{"sub", "client_id", "jti"} {
@@ -119,32 +159,4 @@ func hasAccessTokenClaims(claims object) bool {
 		}
 	}
 	return claims.at("iat") != ""
-}
-
-// tenant returns whom t speaks for. Its tier is that of the tier claim, if that is a tier's name; ignored says that
-// there is one, and is not.
-func (i *issuer) tenant(t *token) (speaksFor tenant.Tenant, ignored bool, err error) {
-	id, ok := text(t.claims.at(i.tenantClaim...))
-	if !ok || !tenant.ValidID(id) {
-		return tenant.Tenant{}, false, errNoTenant
-	}
-	if i.tenants != nil {
-		if _, ok := i.tenants[id]; !ok {
-			return tenant.Tenant{}, false, errOtherTenant
-		}
-	}
-	// ID and Tier are copied: limiters remember them for long, and a part of the claims would keep all of them.
-	speaksFor = tenant.Tenant{ID: strings.Clone(id), Claims: t.payload}
-	speaksFor.Subject, _ = text(t.claims.at("sub"))
-	if issued, ok := numericDate(t.claims.at("iat")); ok {
-		speaksFor.TierAsOf = issued
-	}
-	if len(i.tierClaim) == 0 {
-		return speaksFor, false, nil
-	}
-	claim := t.claims.at(i.tierClaim...)
-	if tier, ok := text(claim); ok && tenant.ValidID(tier) {
-		speaksFor.Tier = strings.Clone(tier)
-	}
-	return speaksFor, claim != "" && speaksFor.Tier == "", nil
 }

@@ -135,6 +135,14 @@ func tokenWithHeader(changes claims) string {
 	return mint("HS256", secret, claims{"alg": "HS256"}.with(changes).json(), goodClaims().json())
 }
 
+// respelt returns a token of 32 bytes of signature with that spelt differently: of the 43 characters for them the last one
+// has two bits that count for nothing.
+func respelt(token string) string {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	last := len(token) - 1
+	return token[:last] + string(alphabet[strings.IndexByte(alphabet, token[last])^1])
+}
+
 func request(token string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/orders", nil)
 	r.Header.Set("Authorization", "Bearer "+token)

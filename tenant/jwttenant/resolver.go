@@ -1,6 +1,8 @@
 package jwttenant
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -8,52 +10,46 @@ import (
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
-// Resolver finds the tenant of a request in its bearer token; see the package comment for what it accepts. It is a
+// Resolver finds the tenant of a request in its token; see the package comment for what it accepts. It is a
 // [tenant.Resolver].
 //
-// All methods may be called concurrently. The zero Resolver is not usable: see [New].
+// Close one whose keys are fetched, as [JWKS] does. All methods may be called concurrently. The zero Resolver is not
+// usable: see [New].
 type Resolver struct {
 	issuers  map[string]*issuer // by name; never changed
+	fetched  []namedKeys
 	leeway   time.Duration
 	maxBytes int
+	cookie   string
+	revoked  func(context.Context, Token) (bool, error)
 
-	accepted, refused, ignoredTiers atomic.Uint64
+	memory        *memory   // nil: nothing is remembered
+	refusals      *refusals // nil where memory is
+	verifications *verifications
+
+	accepted, refused, recalled, verified, ignoredTiers atomic.Uint64
 }
 
-// Stats are counts since [New].
-type Stats struct {
-	// Accepted and Refused count tokens. Requests without one are in neither.
-	Accepted, Refused uint64
-	// IgnoredTierClaims counts accepted tokens with a tier claim that is not the name of a tier.
-	IgnoredTierClaims uint64
+// namedKeys are keys that are fetched, of the issuer of that name.
+type namedKeys struct {
+	issuer string
+	fetchedKeys
 }
 
-// Stats returns the counts so far.
-func (r *Resolver) Stats() Stats {
-	return Stats{
-		Accepted:          r.accepted.Load(),
-		Refused:           r.refused.Load(),
-		IgnoredTierClaims: r.ignoredTiers.Load(),
-	}
-}
-
-// IgnoredTierClaims returns the count of that name in [Resolver.Stats].
-func (r *Resolver) IgnoredTierClaims() uint64 { return r.ignoredTiers.Load() }
-
-// Resolve returns the tenant that the bearer token of req speaks for: ID and Tier from the issuer's claims, TierAsOf
-// from iat, Subject from sub, and the claims themselves.
+// Resolve returns the tenant that the token of req speaks for: ID and Tier from the issuer's claims, TierAsOf from iat,
+// Subject from sub, and the claims themselves.
 //
-// The error matches [tenant.ErrNoCredential] where there is no bearer token, [tenant.ErrMalformed] where there is not
-// exactly one, [tenant.ErrInvalid] for a token that is not good, [tenant.ErrForbidden] for a good one that names no
-// tenant, or one that its issuer may not speak for, and [tenant.ErrUnavailable] where the keys cannot be had now.
+// The error matches [tenant.ErrNoCredential] where there is no token, [tenant.ErrMalformed] where there is not exactly
+// one, [tenant.ErrInvalid] for a token that is not good, [tenant.ErrForbidden] for a good one that names no tenant, or
+// one that its issuer may not speak for, and [tenant.ErrUnavailable] where it cannot be judged now.
 func (r *Resolver) Resolve(req *http.Request) (tenant.Tenant, error) {
-	raw, err := bearer(req, r.maxBytes)
+	raw, err := r.credential(req)
 	if err == errNoCredential {
 		return tenant.Tenant{}, err
 	}
 	var t tenant.Tenant
 	if err == nil {
-		t, err = r.verify(raw, time.Now())
+		t, err = r.resolve(req, raw)
 	}
 	if err != nil {
 		r.refused.Add(1)
@@ -63,22 +59,120 @@ func (r *Resolver) Resolve(req *http.Request) (tenant.Tenant, error) {
 	return t, nil
 }
 
-func (r *Resolver) verify(raw string, now time.Time) (tenant.Tenant, error) {
-	t, err := parseToken(raw)
+// resolve judges a token: what of it never changes, if that is not remembered, and then what may be different for each
+// request.
+func (r *Resolver) resolve(req *http.Request, raw string) (tenant.Tenant, error) {
+	now := time.Now()
+	v, err := r.verify(req.Context(), raw, now)
 	if err != nil {
 		return tenant.Tenant{}, err
+	}
+	t, err := v.choose(req)
+	if err != nil {
+		return tenant.Tenant{}, err
+	}
+	if r.revoked != nil {
+		if err := r.checkRevoked(req.Context(), v, t); err != nil {
+			return tenant.Tenant{}, err
+		}
+	}
+	if v.ignoredTier {
+		r.ignoredTiers.Add(1)
+	}
+	return t, nil
+}
+
+func (r *Resolver) verify(ctx context.Context, raw string, now time.Time) (*verified, error) {
+	if r.memory == nil {
+		return r.verifyAnew(ctx, nil, raw, now)
+	}
+	sum := digestOf(raw)
+	if v, err := r.recall(&sum, now); v != nil || err != nil {
+		return v, err
+	}
+	return r.verifyAnew(ctx, &sum, raw, now)
+}
+
+// recall returns what is remembered of a token, if it is still right.
+func (r *Resolver) recall(sum *digest, now time.Time) (*verified, error) {
+	if v := r.memory.find(sum, now); v != nil {
+		r.recalled.Add(1)
+		return v, nil
+	}
+	return nil, r.refusals.find(sum, now)
+}
+
+// verifyAnew verifies a token, and remembers what comes of it under sum; nil: it does not. Between its two turns it may
+// wait for keys, and then keeps nobody else from verifying.
+func (r *Resolver) verifyAnew(ctx context.Context, sum *digest, raw string, now time.Time) (*verified, error) {
+	var t *token
+	var i *issuer
+	v, err := r.inTurn(ctx, sum, now, func() (_ *verified, err error) {
+		t, i, err = r.read(raw, now)
+		return nil, err
+	})
+	if v != nil || err != nil {
+		return v, err
+	}
+	k, err := i.keys.find(ctx, t.algorithm, t)
+	if err != nil {
+		return nil, err
+	}
+	return r.inTurn(ctx, sum, now, func() (*verified, error) {
+		r.verified.Add(1)
+		v, err := i.verify(t, k, r.leeway)
+		switch {
+		case sum == nil || k.fleeting:
+		case err != nil:
+			r.refusals.add(sum, k, err, now)
+		default:
+			r.memory.add(sum, v, now)
+		}
+		return v, err
+	})
+}
+
+// read returns the token that raw is and its issuer, if all about it is good but the signature, of which nothing is known.
+func (r *Resolver) read(raw string, now time.Time) (*token, *issuer, error) {
+	t, err := parseToken(raw)
+	if err != nil {
+		return nil, nil, err
 	}
 	name, _ := text(t.claims.at("iss"))
 	i, ok := r.issuers[name]
 	if !ok {
-		return tenant.Tenant{}, errIssuer
+		return nil, nil, errIssuer
 	}
-	if err := i.verify(t, now, r.leeway); err != nil {
-		return tenant.Tenant{}, err
+	return t, i, i.judge(t, now, r.leeway)
+}
+
+// inTurn returns what work does, once there is room for it; or what was remembered of the token by then, because another
+// request brought it too.
+func (r *Resolver) inTurn(
+	ctx context.Context, sum *digest, now time.Time, work func() (*verified, error),
+) (*verified, error) {
+	if err := r.verifications.begin(ctx); err != nil {
+		return nil, err
 	}
-	speaksFor, ignored, err := i.tenant(t)
-	if ignored {
-		r.ignoredTiers.Add(1)
+	defer r.verifications.end()
+	if sum != nil {
+		if v, err := r.recall(sum, now); v != nil || err != nil {
+			return v, err
+		}
 	}
-	return speaksFor, err
+	return work()
+}
+
+// checkRevoked asks Config.Revoked.
+func (r *Resolver) checkRevoked(ctx context.Context, v *verified, t tenant.Tenant) error {
+	revoked, err := r.revoked(ctx, Token{
+		Issuer: v.issuer.name, ID: v.id, Tenant: t, IssuedAt: t.TierAsOf, Expires: v.expires,
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: Revoked: %w", tenant.ErrUnavailable, err)
+	case revoked:
+		return errRevoked
+	}
+	return nil
 }

@@ -174,11 +174,6 @@ func TestRFC8725_Configuration(t *testing.T) {
 // TestRFC8725bis has what the successor of RFC 8725 (draft-ietf-oauth-rfc8725bis-10) adds, by its sections.
 func TestRFC8725bis(t *testing.T) {
 	good := token(nil)
-	// Of the 43 characters for 32 bytes the last one has two bits that count for nothing.
-	last := good[len(good)-1]
-	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-	respelt := good[:len(good)-1] + string(alphabet[strings.IndexByte(alphabet, last)|1])
-
 	checkTokens(t, newResolver(t, hmacIssuer()), []tokenCase{
 		{"2.11 alg in small letters", tokenWithHeader(claims{"alg": "hs256"}), tenant.ErrInvalid},
 		{"2.11 alg in mixed case", tokenWithHeader(claims{"alg": "Hs256"}), tenant.ErrInvalid},
@@ -192,16 +187,13 @@ func TestRFC8725bis(t *testing.T) {
 		{"3.14 a line break at the end", good + "\n", tenant.ErrInvalid},
 		{"3.14 a line break inside of the signature", good[:len(good)-4] + "\r\n" + good[len(good)-4:], tenant.ErrInvalid},
 		{"3.14 a NUL", good + "\x00", tenant.ErrInvalid},
-		{"3.14 a signature spelt differently", respelt, tenant.ErrInvalid},
+		{"3.14 a signature spelt differently", respelt(good), tenant.ErrInvalid},
 		{"3.14 two parts", good[:strings.LastIndexByte(good, '.')], tenant.ErrInvalid},
 		{"3.14 four parts", good + ".AAAA", tenant.ErrInvalid},
 		{"3.14 an empty header", good[strings.IndexByte(good, '.'):], tenant.ErrInvalid},
 		{"3.14 the JSON serialization", `{"payload":"e30"}`, tenant.ErrInvalid},
 		{"PBES2 with a huge count", "eyJhbGciOiJQQkVTMi1IUzI1NitBMTI4S1ciLCJwMmMiOjk5OTk5OTk5OTl9.A.B.C.D", tenant.ErrInvalid},
 	})
-	if respelt == good {
-		t.Fatal("the signature is not spelt differently")
-	}
 	// 3.11: "JWT" is not an explicit type, with or without "application/".
 	profile := hmacIssuer()
 	profile.RFC9068 = true

@@ -2,6 +2,7 @@ package jwttenant
 
 import (
 	"encoding/base64"
+	"strings"
 )
 
 // token is a token in the parts that it is judged by. Nothing in it is verified.
@@ -13,12 +14,17 @@ type token struct {
 
 	alg, typ string
 	keyID    string // kid; "" where there is none
+
+	algorithm *algorithm // the one of the issuer's that alg names; nil before it is judged
 }
 
 // parseToken reads raw, which is of bounded length (RFC 7515, 7.1).
 func parseToken(raw string) (*token, error) {
 	header, payload, signature, ok := split(raw)
 	if !ok {
+		if strings.ContainsAny(raw, " \t,") {
+			return nil, errNotOneToken // several, or a token and something else
+		}
 		return nil, errSegments
 	}
 	headerText, err1 := encoding.DecodeString(header)

@@ -1,6 +1,7 @@
 package jwttest
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -11,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -29,7 +31,7 @@ type Issuer struct {
 }
 
 // New returns an issuer like the given one, but with a new key: it has the same name, audience, claims and tenants. Of
-// several algorithms it has the first. What is empty is filled in:
+// several algorithms it has the first; of the values of a template too, unless the claim is the tenant's. What is empty is filled in:
 //
 //	Issuer       "https://issuer.test/"
 //	Audience     "service.test"
@@ -37,7 +39,7 @@ type Issuer struct {
 //	TenantClaim  "tenant_id"
 //	TierClaim    "plan"
 //
-// It panics on an algorithm that package jwttenant does not have.
+// It panics on an algorithm that package jwttenant does not have, and on a template without values.
 func New(like jwttenant.Issuer) *Issuer {
 	if like.Issuer == "" {
 		like.Issuer = "https://issuer.test/"
@@ -53,6 +55,9 @@ func New(like jwttenant.Issuer) *Issuer {
 	}
 	if len(like.TierClaim) == 0 {
 		like.TierClaim = []string{"plan"}
+	}
+	if strings.Contains(like.Issuer, "{") && len(like.IssuerValues) == 0 {
+		panic("jwttest: IssuerValues is empty, and Issuer is a template")
 	}
 	like.Algorithms = slices.Clone(like.Algorithms[:1])
 	like.TenantClaim = slices.Clone(like.TenantClaim)
@@ -95,13 +100,13 @@ func Expired() Claims {
 // It panics on claims that encoding/json cannot write.
 func (i *Issuer) Token(t tenant.Tenant, claims ...Claims) string {
 	now := time.Now()
-	all := Claims{
-		"iss": i.config.Issuer,
-		"aud": i.config.Audience,
-		"iat": now,
-		"exp": now.Add(time.Hour),
-		"jti": rand.Text(),
+	all := Claims{"iss": i.config.Issuer, "iat": now, "exp": now.Add(time.Hour), "jti": rand.Text()}
+	for name, values := range i.config.RequiredClaims {
+		if !slices.Contains(values, "") {
+			all[name] = append(slices.Clone(values), name+".test")[0]
+		}
 	}
+	all[cmp.Or(i.config.AudienceClaim, "aud")] = i.config.Audience
 	if !t.TierAsOf.IsZero() {
 		all["iat"] = t.TierAsOf
 	}
@@ -111,8 +116,18 @@ func (i *Issuer) Token(t tenant.Tenant, claims ...Claims) string {
 	if t.Subject != "" {
 		all["sub"] = t.Subject
 	}
-	set(all, i.config.TenantClaim, t.ID)
+	if t.ID != "" {
+		set(all, i.config.TenantClaim, i.config.TenantPrefix+t.ID)
+	}
 	set(all, i.config.TierClaim, t.Tier)
+	if before, rest, ok := strings.Cut(i.config.Issuer, "{"); ok {
+		claim, after, _ := strings.Cut(rest, "}")
+		value, ok := all[claim].(string) // of a tenant whose ID it is
+		if !ok {
+			value = i.config.IssuerValues[0]
+		}
+		all["iss"], all[claim] = before+value+after, value
+	}
 	for _, c := range claims {
 		maps.Copy(all, c)
 	}

@@ -1,0 +1,56 @@
+package jwttenant_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/tenantgate/tenantgate/tenant"
+	"github.com/tenantgate/tenantgate/tenant/jwttenant"
+)
+
+func TestResolve_Cookie(t *testing.T) {
+	const name = "__Host-session"
+	r := newResolverOf(t, func(c *jwttenant.Config) { c.Cookie = name })
+	good, other := token(nil), token(claims{"tenant_id": "globex"})
+	for _, c := range []struct {
+		test          string
+		cookie        []string
+		authorization string
+		query         string
+		want          error
+		tenant        string
+	}{
+		{test: "a good one", cookie: []string{name + "=" + good}, tenant: "acme"},
+		{test: "beside others", cookie: []string{"a=b; " + name + "=" + good + "; c=d"}, tenant: "acme"},
+		{test: "in a second header", cookie: []string{"a=b", name + "=" + good}, tenant: "acme"},
+		{test: "none", cookie: []string{"a=b"}, want: tenant.ErrNoCredential},
+		{test: "empty", cookie: []string{name + "="}, want: tenant.ErrNoCredential},
+		{test: "a name in another case", cookie: []string{"__host-session=" + good}, want: tenant.ErrNoCredential},
+		{test: "a bad one", cookie: []string{name + "=" + good + "AAAA"}, want: tenant.ErrInvalid},
+		{test: "no token", cookie: []string{name + "=abc"}, want: tenant.ErrInvalid},
+		{test: "two", cookie: []string{name + "=" + good + "; " + name + "=" + other}, want: tenant.ErrMalformed},
+		{test: "two alike", cookie: []string{name + "=" + good, name + "=" + good}, want: tenant.ErrMalformed},
+		{test: "a header says more", cookie: []string{name + "=" + other}, authorization: "Bearer " + good, tenant: "acme"},
+		{test: "a bad header is not passed over",
+			cookie: []string{name + "=" + good}, authorization: "Bearer " + good + "AAAA", want: tenant.ErrInvalid},
+		{test: "a malformed header is not passed over",
+			cookie: []string{name + "=" + good}, authorization: "Bearer", want: tenant.ErrMalformed},
+		{test: "another scheme", cookie: []string{name + "=" + good}, authorization: "Basic YTpi", tenant: "acme"},
+		{test: "in the query", query: "access_token=" + good, want: tenant.ErrNoCredential},
+	} {
+		t.Run(c.test, func(t *testing.T) {
+			req := httptest.NewRequest(http.MethodGet, "/?"+c.query, nil)
+			req.Header["Cookie"] = c.cookie
+			if c.authorization != "" {
+				req.Header.Set("Authorization", c.authorization)
+			}
+			if got := checkAnswer(t, r, req, c.want); got.ID != c.tenant {
+				t.Errorf("tenant %q, want %q", got.ID, c.tenant)
+			}
+		})
+	}
+	req := httptest.NewRequest(http.MethodGet, "/", nil)
+	req.Header.Set("Cookie", name+"="+good)
+	checkAnswer(t, newResolver(t, hmacIssuer()), req, tenant.ErrNoCredential)
+}

@@ -1,0 +1,71 @@
+package jwttenant
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// Keyfunc asks fn for the key of each token, concurrently. fn gets the header, the signing method and, as
+// [jwt.MapClaims], the claims, none of them verified, and neither the token's text nor its signature, so that no error
+// of fn's can show them. It returns a []byte for HMAC, a key of a type that [PublicKeys] takes, or a
+// [jwt.VerificationKeySet] of them. Keys that do not suit the token's algorithm are refused; that a key is used with one
+// algorithm only (RFC 8725, 3.1) is up to fn where the issuer has several of one kind.
+//
+// kid is whatever the sender wrote, in printable ASCII: look it up among the keys there are, and build no path, query or
+// address from it. An error that matches [tenant.ErrUnavailable] says that the keys cannot be had now; with any other
+// one the token is invalid. Only the operator sees its text.
+//
+// Since fn may change its mind at any time, tokens are not remembered: each is verified each time it comes.
+func Keyfunc(fn jwt.Keyfunc) KeySource {
+	return KeySource{open: func(keyUse) (keySet, error) {
+		if fn == nil {
+			return nil, errors.New("the key function is nil")
+		}
+		return keyFunc(fn), nil
+	}}
+}
+
+// keyFunc is the set of [Keyfunc].
+type keyFunc jwt.Keyfunc
+
+func (fn keyFunc) find(_ context.Context, alg *algorithm, t *token) (*key, error) {
+	asked := jwt.Token{Method: alg.method}
+	var claims jwt.MapClaims
+	if json.Unmarshal([]byte(t.header), &asked.Header) != nil || json.Unmarshal([]byte(t.payload), &claims) != nil {
+		return nil, errJSON // does not happen: both are objects
+	}
+	asked.Claims = claims
+	answer, err := fn(&asked)
+	switch {
+	case errors.Is(err, tenant.ErrUnavailable):
+		return nil, fmt.Errorf("jwttenant: key function: %w", err)
+	case err != nil:
+		// Not wrapped: whatever else fn's error matches is not for the gate to act upon.
+		return nil, invalid("key function: " + err.Error())
+	}
+	keys := []jwt.VerificationKey{answer}
+	if set, ok := answer.(jwt.VerificationKeySet); ok {
+		keys = set.Keys
+	}
+	return &key{alg: alg, fleeting: true, signed: func(t *token) error { return verifyAny(alg, t, keys) }}, nil
+}
+
+// verifyAny returns nil if one of keys, which may be anything, signed t.
+func verifyAny(alg *algorithm, t *token, keys []jwt.VerificationKey) error {
+	err := errKey
+	for _, key := range keys {
+		if alg.checkKey(key) != nil {
+			continue
+		}
+		if err = alg.verify(t, key); err == nil {
+			return nil
+		}
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+package jwttenant
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenantgate/tenantgate/tenant"
+)
+
+// verifications bounds how many tokens are verified at one time, and how many requests wait for that.
+type verifications struct {
+	running chan struct{}
+	waiting atomic.Int64
+	most    int64 // of waiting
+}
+
+// waitersEach is how many requests may wait for each verification at one time: at 0.1 ms each, for 0.1 s.
+const waitersEach = 1000
+
+func newVerifications(atOnce int) *verifications {
+	return &verifications{running: make(chan struct{}, atOnce), most: int64(atOnce) * waitersEach}
+}
+
+// begin returns nil once there is room for one more verification. Call end then.
+func (v *verifications) begin(ctx context.Context) error {
+	select {
+	case v.running <- struct{}{}:
+		return nil
+	default:
+	}
+	defer v.waiting.Add(-1)
+	if v.waiting.Add(1) > v.most {
+		return errBusy
+	}
+	select {
+	case v.running <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: the request ended while it waited: %w", errBusy, ctx.Err())
+	}
+}
+
+func (v *verifications) end() { <-v.running }
+
+// errBusy is the answer to a request for which there is no time.
+var errBusy error = unavailable{"too many tokens to verify", time.Second}
+
+// unavailable is an error for which a client should come again later.
+type unavailable struct {
+	why   string
+	after time.Duration
+}
+
+func (u unavailable) Error() string { return tenant.ErrUnavailable.Error() + ": " + u.why }
+func (u unavailable) Unwrap() error { return tenant.ErrUnavailable }
+
+// RetryAfter is how long a client should wait.
+func (u unavailable) RetryAfter() time.Duration { return u.after }
