@@ -10,7 +10,8 @@ import (
 type descriptions struct {
 	tenantRequests, tenantInFlight, tenantQueued, tenantStreams, tenantWait, tenantShare *prometheus.Desc
 	requests, inFlight, queued, streams, wait, share, capacity                           *prometheus.Desc
-	unknownTiers, ignoredClaims, tierFailures, refundFailures                            *prometheus.Desc
+	unknownTiers, tierFailures, refundFailures                                           *prometheus.Desc
+	resolver                                                                             resolverDescriptions
 	store                                                                                storeDescriptions
 }
 
@@ -37,11 +38,11 @@ func newDescriptions(gate string) *descriptions {
 		capacity: desc("capacity_slots", "Slots that there are."),
 
 		unknownTiers:   desc("unknown_tiers_total", "Requests with a tier asserted that is not configured."),
-		ignoredClaims:  desc("ignored_tier_claims_total", "Tier claims in credentials that are not the name of a tier."),
 		tierFailures:   desc("tier_lookup_failures_total", "Failed calls of TierOf."),
 		refundFailures: desc("refund_failures_total", "Refunds that failed, so that their units are lost to the tenant."),
 
-		store: newStoreDescriptions(desc),
+		resolver: newResolverDescriptions(desc),
+		store:    newStoreDescriptions(desc),
 	}
 }
 
@@ -51,10 +52,11 @@ func (g *Gate) Describe(ch chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		d.tenantRequests, d.tenantInFlight, d.tenantQueued, d.tenantStreams, d.tenantWait, d.tenantShare,
 		d.requests, d.inFlight, d.queued, d.streams, d.wait, d.share, d.capacity,
-		d.unknownTiers, d.ignoredClaims, d.tierFailures, d.refundFailures,
+		d.unknownTiers, d.tierFailures, d.refundFailures,
 	} {
 		ch <- desc
 	}
+	d.resolver.describe(ch)
 	d.store.describe(ch)
 }
 
@@ -87,9 +89,7 @@ func (g *Gate) Collect(ch chan<- prometheus.Metric) {
 	ch <- counter(d.unknownTiers, m.unknownTiers.Load())
 	ch <- counter(d.tierFailures, m.tierFailures.Load())
 	ch <- counter(d.refundFailures, m.refundFailures.Load())
-	if r, ok := g.cfg.Resolver.(interface{ IgnoredTierClaims() uint64 }); ok {
-		ch <- counter(d.ignoredClaims, r.IgnoredTierClaims())
-	}
+	d.resolver.collect(ch, g.cfg.Resolver)
 	if g.cfg.Quota != nil {
 		if stats, ok := g.cfg.Quota.StoreStats(); ok {
 			d.store.collect(ch, stats)

@@ -311,14 +311,3 @@ func TestMetrics_NoLabelComesFromOutside(t *testing.T) {
 		t.Errorf("%v counted, want 1: %v", got, scrape(t, g)["tenantgate_requests_total"])
 	}
 }
-
-// ignorant is a resolver that has ignored claims.
-type ignorant struct{ resolverFunc }
-
-func (ignorant) IgnoredTierClaims() uint64 { return 7 }
-
-func TestMetrics_IgnoredTierClaimsOfTheResolver(t *testing.T) {
-	if got := value(t, newGate(t, middleware.Config{Resolver: ignorant{named}}), "tenantgate_ignored_tier_claims_total"); got != 7 {
-		t.Errorf("%v ignored claims, want 7", got)
-	}
-}

@@ -12,6 +12,10 @@ import (
 // An error tells the gate what to answer; wrap the sentinel that fits (fmt.Errorf("%w: %w", tenant.ErrInvalid, cause)).
 // The client sees a fixed text for each; the error itself goes to the gate's Observe hook only. It must not contain
 // the credential.
+//
+// A resolver may have more methods, and the gate looks for those it knows, such as [APIKeys.IgnoredTierClaims]. One
+// that asks others hides theirs: give it a method Unwrap() []Resolver that returns them, as those of [First] and
+// [Subdomain] have.
 type Resolver interface {
 	Resolve(r *http.Request) (Tenant, error)
 }
@@ -33,16 +37,23 @@ var (
 
 // First returns a resolver that asks each of resolvers in turn, and the next one only where the request carries no
 // credential for this one ([ErrNoCredential]). A credential that is present but bad is final: it is never a reason to
-// try a weaker one. Without resolvers every request is without credential. A nil resolver panics: it would turn a check
-// off.
+// try a weaker one. Where a request carries several, the first that a resolver knows decides, and the others are not
+// looked at. Without resolvers every request is without credential.
+//
+// What would turn a check off panics: a nil resolver, and [Anonymous] before another resolver.
 func First(resolvers ...Resolver) Resolver {
 	if i := slices.Index(resolvers, nil); i >= 0 {
 		panic(fmt.Sprintf("tenant: First: resolver %d is nil", i))
+	}
+	if i := slices.IndexFunc(resolvers, admitsAnybody); i >= 0 && i < len(resolvers)-1 {
+		panic(fmt.Sprintf("tenant: First: resolver %d is Anonymous, and not the last", i))
 	}
 	return first(slices.Clone(resolvers))
 }
 
 type first []Resolver
+
+func (f first) Unwrap() []Resolver { return slices.Clone(f) }
 
 func (f first) Resolve(r *http.Request) (Tenant, error) {
 	for _, next := range f {

@@ -78,6 +78,17 @@ func OnlyTenant(_ *http.Request, ids []string) (id string, ok bool) {
 	return ids[0], true
 }
 
+// TenantOfHost returns an [Issuer.TenantSelect] for services whose tenants have a host each: it chooses the tenant that is
+// the label before base in the request's host (see [tenant.HostLabel]), if the token names it. It panics on a base that is
+// no host name.
+func TenantOfHost(base string) func(r *http.Request, ids []string) (id string, ok bool) {
+	labelOf := tenant.HostLabel(base)
+	return func(r *http.Request, ids []string) (string, bool) {
+		label, ok := labelOf(r)
+		return label, ok && slices.Contains(ids, label)
+	}
+}
+
 // addIssuer makes c one of the resolver's issuers, under each of its names, or adds to found. alone says that there is no
 // other.
 func (r *Resolver) addIssuer(c Issuer, found faults, alone bool) {

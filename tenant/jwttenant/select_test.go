@@ -112,3 +112,24 @@ func TestResolve_TenantIsSelectedForEachRequest(t *testing.T) {
 		}
 	}
 }
+
+func TestTenantOfHost_ChoosesAmongTheTokensTenants(t *testing.T) {
+	issuer := hmacIssuer()
+	issuer.TenantSelect = jwttenant.TenantOfHost("example.com")
+	r := newResolver(t, issuer)
+	list := token(claims{"tenant_id": []string{"acme", "globex", "Initech"}})
+	for host, want := range map[string]string{
+		"acme.example.com": "acme", "GLOBEX.example.com:8443": "globex", "acme.example.com.": "acme",
+		"initech.example.com": "", "hooli.example.com": "", "example.com": "", "acme.example.org": "", "10.0.0.1": "", "": "",
+	} {
+		req := request(list)
+		req.Host = host
+		answer := error(nil)
+		if want == "" {
+			answer = tenant.ErrForbidden
+		}
+		if got := checkAnswer(t, r, req, answer); got.ID != want {
+			t.Errorf("host %q: tenant %q, want %q", host, got.ID, want)
+		}
+	}
+}

@@ -4,22 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+
+	"github.com/tenantgate/tenantgate/tenant"
 )
 
 // Stats are counts since [New], and what is so now.
-type Stats struct {
-	// Accepted and Refused count tokens. Requests without one are in neither.
-	Accepted, Refused uint64
-	// Recalled counts tokens that were found among the remembered ones, Verified those whose signature was looked at.
-	Recalled, Verified uint64
-	// IgnoredTierClaims counts accepted tokens with a tier claim that is not the name of a tier.
-	IgnoredTierClaims uint64
-	// Remembered is how many tokens are remembered now, some of which may be good no more.
-	Remembered int
-	// Keys are the keys that are fetched, one element for each issuer with such.
-	Keys []KeyStats
-}
+type Stats = tenant.ResolverStats
+
+// KeyStats are those of the keys that are fetched for one issuer.
+type KeyStats = tenant.KeyStats
 
 // Stats returns the counts so far.
 func (r *Resolver) Stats() Stats {
@@ -65,16 +58,4 @@ func (r *Resolver) Close() {
 	for _, keys := range r.fetched {
 		keys.close()
 	}
-}
-
-// KeyStats are counts of the keys that are fetched for one issuer, since [New], and what is so now.
-type KeyStats struct {
-	// Issuer is its name.
-	Issuer string
-	// Keys is how many keys tokens are verified with. Skipped is how many others the issuer publishes, that are not fit.
-	Keys, Skipped int
-	// Fetches and Failures count how often they were to be fetched, and how often in vain.
-	Fetches, Failures uint64
-	// Fetched is when the keys were last fetched; zero: never.
-	Fetched time.Time
 }
