@@ -71,7 +71,8 @@ bench: go redis ## the benchmarks that match BENCH (all), COUNT (6) times each, 
 	@$(call each,go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...) | tee bench.txt
 
 .PHONY: rivals
-rivals: go ## fairslots and bulkhead beside semaphores, failsafe-go and the API server's fair queue: speed, growth, fairness
+rivals: go ## tokens beside golang-jwt, jwtauth and auth0; slots beside semaphores, failsafe-go and the API server's fair queue
+	@cd internal/jwtrivals && go run . && echo
 	@cd internal/rivals && go run . && echo && echo '### Fairness: three floods, in virtual time' && \
 		go test -count 1 -v -run Fairness . | sed -n 's/^ *|/|/p; /FAIL\|want/p'
 
