@@ -15,12 +15,13 @@ import (
 
 	"github.com/tenantgate/tenantgate/bulkhead"
 	"github.com/tenantgate/tenantgate/fairslots"
+	"github.com/tenantgate/tenantgate/internal/sentinel"
 	"github.com/tenantgate/tenantgate/middleware"
 	"github.com/tenantgate/tenantgate/quota"
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sentinel.Watch(m)) }
 
 // resolverFunc is a resolver.
 type resolverFunc func(*http.Request) (tenant.Tenant, error)
