@@ -14,6 +14,7 @@
 //   - [Outcome], Config.Observe: what became of a request, for access logs and traces.
 //   - [Stream]: streams of events and WebSockets, which hold no slot and are counted apart. [Refuse]: the answer where
 //     there may be no more. [Release]: the slot back early, for what is counted nowhere.
+//   - [Transport]: the same limits for outbound calls, by the tenant in their context.
 //   - The metrics: a Gate is a prometheus.Collector.
 //   - [Gate.Drain], [Gate.Close]: the end.
 //

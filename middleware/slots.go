@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -53,33 +54,40 @@ func (g *Gate) acquire(r *http.Request, p *passage) (release func(), err error) 
 	return g.cfg.Slots.Acquire(r.Context(), p.tenant)
 }
 
-// turnAway answers a request that got no slot. What quota took for it is given back: all of it where that is not the
-// tenant's doing; what counts against its calendar quotas where its own queue was full, for a storm of retries must not
-// be free; and nothing where the client left.
+// turnAway answers a request that got no slot, and gives back what quota took for it.
 func (g *Gate) turnAway(w http.ResponseWriter, r *http.Request, p *passage, err error) {
 	defer p.unclaimSlot()
 	refusal := g.refusalFor(r, p, err)
-	switch {
-	case refusal != nil && refusal.Reason == tenant.ReasonShare:
-		g.refund(w, r, p, refusal, (*quota.Limiter).RefundQuotas)
-		g.refuse(w, r, p, refusal)
-	case refusal != nil:
-		g.refund(w, r, p, refusal, (*quota.Limiter).Refund)
-		g.refuse(w, r, p, refusal)
-	case clientLeft(r, err):
-		g.deny(w, r, p, denialFor(r, err))
-	default:
-		g.refund(w, r, p, nil, (*quota.Limiter).Refund)
-		g.deny(w, r, p, denialFor(r, err))
+	if back := refundOf(r, err); back != nil {
+		g.refund(w, r, p, refusal, back)
 	}
+	if refusal != nil {
+		g.refuse(w, r, p, refusal)
+		return
+	}
+	g.deny(w, r, p, denialFor(r, err))
+}
+
+// refundFunc gives back what a decision took, or some of it.
+type refundFunc func(*quota.Limiter, context.Context, *quota.Decision) error
+
+// refundOf returns how much of its cost r gets back, which got no slot because of err: all of it where that is not the
+// tenant's doing; what counts against its calendar quotas where its own queue was full, for a storm of retries must not
+// be free; and nothing (nil) where the client left.
+func refundOf(r *http.Request, err error) refundFunc {
+	refusal, refused := errors.AsType[*tenant.Refusal](err)
+	switch {
+	case refused && refusal.Reason == tenant.ReasonShare:
+		return (*quota.Limiter).RefundQuotas
+	case !refused && clientLeft(r, err):
+		return nil
+	}
+	return (*quota.Limiter).Refund
 }
 
 // refund gives back what quota took for the request, and brings the headers up to date. What fails to go back is lost to
 // the tenant, and counted. refusal is what will be answered; nil: something else than a refusal.
-func (g *Gate) refund(
-	w http.ResponseWriter, r *http.Request, p *passage, refusal *tenant.Refusal,
-	back func(*quota.Limiter, context.Context, *quota.Decision) error,
-) {
+func (g *Gate) refund(w http.ResponseWriter, r *http.Request, p *passage, refusal *tenant.Refusal, back refundFunc) {
 	d, ok := p.claimRefund()
 	if !ok {
 		return
