@@ -72,7 +72,9 @@ func (s *subdomain) Resolve(r *http.Request) (Tenant, error) {
 // HostLabel returns a function that finds the label before base in a request's host, in lower case, as [Subdomain] does;
 // ok is false for a host of another form. Whoever sends the request wrote the host: the label is a wish, to be held
 // against what the credential allows, and names no tenant. It panics on a base that is no host name.
-func HostLabel(base string) func(r *http.Request) (label string, ok bool) { return hostLabel("HostLabel", base) }
+func HostLabel(base string) func(r *http.Request) (label string, ok bool) {
+	return hostLabel("HostLabel", base)
+}
 
 func hostLabel(caller, base string) func(*http.Request) (string, bool) {
 	name := lowerASCII(strings.TrimSuffix(base, "."))

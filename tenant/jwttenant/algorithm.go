@@ -14,35 +14,56 @@ import (
 
 // algorithm is a way to sign tokens, and which keys are fit for it.
 type algorithm struct {
+	alg    string // what tokens call it
 	method jwt.SigningMethod
+	keys   string // what keys it has; those of two algorithms with the same suit both, if they are long enough
 	// checkKey returns nil for a key of the type, size and curve that the algorithm demands, and else a text without
 	// anything of the key.
 	checkKey func(key any) error
 }
 
-// algorithms are all that there are, by their names in RFC 7518 and RFC 8037. None is not among them.
-var algorithms = map[string]*algorithm{
-	"HS256": {jwt.SigningMethodHS256, secretOf(256)},
-	"HS384": {jwt.SigningMethodHS384, secretOf(384)},
-	"HS512": {jwt.SigningMethodHS512, secretOf(512)},
-	"RS256": {jwt.SigningMethodRS256, checkRSA},
-	"RS384": {jwt.SigningMethodRS384, checkRSA},
-	"RS512": {jwt.SigningMethodRS512, checkRSA},
-	"PS256": {jwt.SigningMethodPS256, checkRSA},
-	"PS384": {jwt.SigningMethodPS384, checkRSA},
-	"PS512": {jwt.SigningMethodPS512, checkRSA},
-	"ES256": {jwt.SigningMethodES256, onCurve(elliptic.P256())},
-	"ES384": {jwt.SigningMethodES384, onCurve(elliptic.P384())},
-	"ES512": {jwt.SigningMethodES512, onCurve(elliptic.P521())},
-	"EdDSA": {jwt.SigningMethodEdDSA, checkEd25519},
+// algorithms are all that there are, by their names in RFC 7518, RFC 8037 and RFC 9864. None is not among them.
+var algorithms = func() map[string]*algorithm {
+	byName := map[string]*algorithm{}
+	for _, a := range []algorithm{
+		{"HS256", jwt.SigningMethodHS256, "secret", secretOf(256)},
+		{"HS384", jwt.SigningMethodHS384, "secret", secretOf(384)},
+		{"HS512", jwt.SigningMethodHS512, "secret", secretOf(512)},
+		{"RS256", jwt.SigningMethodRS256, "RSA", checkRSA},
+		{"RS384", jwt.SigningMethodRS384, "RSA", checkRSA},
+		{"RS512", jwt.SigningMethodRS512, "RSA", checkRSA},
+		{"PS256", saltOfHash(jwt.SigningMethodPS256), "RSA", checkRSA},
+		{"PS384", saltOfHash(jwt.SigningMethodPS384), "RSA", checkRSA},
+		{"PS512", saltOfHash(jwt.SigningMethodPS512), "RSA", checkRSA},
+		{"ES256", jwt.SigningMethodES256, "P-256", onCurve(elliptic.P256())},
+		{"ES384", jwt.SigningMethodES384, "P-384", onCurve(elliptic.P384())},
+		{"ES512", jwt.SigningMethodES512, "P-521", onCurve(elliptic.P521())},
+		{"EdDSA", jwt.SigningMethodEdDSA, "Ed25519", checkEd25519},
+		{"Ed25519", jwt.SigningMethodEdDSA, "Ed25519", checkEd25519}, // the same by its new name
+	} {
+		byName[a.alg] = &a
+	}
+	return byName
+}()
+
+// saltOfHash returns m for signatures whose salt is as long as the hash (RFC 7518, 3.5): package jwt takes any salt.
+func saltOfHash(m *jwt.SigningMethodRSAPSS) jwt.SigningMethod {
+	own := *m
+	own.VerifyOptions = nil
+	return &own
 }
 
-func (a *algorithm) name() string { return a.method.Alg() }
+func (a *algorithm) name() string { return a.alg }
 
 // symmetric reports whether who can verify can also sign.
 func (a *algorithm) symmetric() bool {
 	_, ok := a.method.(*jwt.SigningMethodHMAC)
 	return ok
+}
+
+// sharesKeysWith reports whether there are keys that suit both.
+func (a *algorithm) sharesKeysWith(other *algorithm) bool {
+	return a.keys == other.keys
 }
 
 // verify returns nil if t was signed with key, which has passed checkKey.

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
+
 	"github.com/tenantgate/tenantgate/tenant/jwttenant"
 )
 
@@ -57,6 +59,9 @@ func TestNew_ImpossibleSettings(t *testing.T) {
 		{"a required claim of no name", func(c *jwttenant.Config) {
 			c.Issuers[0].RequiredClaims = map[string][]string{"": {"access"}}
 		}, "Issuers[0].RequiredClaims has an empty name"},
+		{"another audience claim beside RFC 9068", func(c *jwttenant.Config) {
+			c.Issuers[0].RFC9068, c.Issuers[0].AudienceClaim = true, "client_id"
+		}, "Issuers[0].AudienceClaim is set beside RFC9068"},
 		{"values for no template", func(c *jwttenant.Config) {
 			c.Issuers[0].IssuerValues = []string{"a"}
 		}, "Issuers[0].IssuerValues is set"},
@@ -215,6 +220,17 @@ func TestNew_KeepsNoHoldOfWhatItWasGiven(t *testing.T) {
 	clear(mine)
 	path[0], issuer.RequiredClaims["sub"][0] = "other", "other"
 	checkAnswer(t, r, request(token(nil)), nil)
+}
+
+func TestNew_KeyFunctionForTwoAlgorithmsOfOneKindOfKey(t *testing.T) {
+	source := jwttenant.Keyfunc(func(*jwt.Token) (any, error) { return nil, nil })
+	for _, algs := range [][]string{
+		{"RS256", "PS256"}, {"ES256", "RS256", "RS512"}, {"HS256", "HS384"}, {"EdDSA", "Ed25519"},
+	} {
+		both := strings.Join(algs[len(algs)-2:], " and ")
+		checkRefused(t, oneIssuer(keyIssuer(source, algs...)), "a key function, and keys that suit both "+both)
+	}
+	newResolver(t, keyIssuer(source, "RS256", "ES256", "ES384", "ES512", "Ed25519"))
 }
 
 func TestNew_SourceWithoutKeysSaysWhy(t *testing.T) {

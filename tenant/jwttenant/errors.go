@@ -24,6 +24,7 @@ var (
 
 	errHeader    = invalid("alg, kid or typ of the header is not a proper text")
 	errCritical  = invalid("crit names extensions, and none are supported")
+	errNested    = invalid("cty says that there is a token in the token, and those are not supported")
 	errIssuer    = invalid("iss is none of the issuers")
 	errAlgorithm = invalid("alg is none of the issuer's algorithms")
 	errType      = invalid("typ is not that of an access token")

@@ -30,8 +30,8 @@ type Issuer struct {
 	// apart the kinds of tokens that one issuer signs with the same keys: {"token_use": {"access"}}.
 	RequiredClaims map[string][]string
 	// Algorithms are the alg values that are accepted: of HS256, HS384, HS512, RS256, RS384, RS512, PS256, PS384, PS512,
-	// ES256, ES384, ES512 and EdDSA (Ed25519). At least one, and HMAC (HS...) never beside another kind. One for each
-	// kind of key is all an issuer should need.
+	// ES256, ES384, ES512 and Ed25519, which is also called EdDSA. At least one, and HMAC (HS...) never beside another
+	// kind. One for each kind of key is all an issuer should need.
 	Algorithms []string
 	// Keys verify the signatures. Required.
 	Keys KeySource
@@ -65,7 +65,7 @@ type Issuer struct {
 	// TenantClaim.
 	AnyTenant bool
 	// RFC9068 accepts nothing but access tokens as RFC 9068 has them: typ is "at+jwt", and sub, client_id, iat and jti
-	// are required too.
+	// are required too. Not beside AudienceClaim: aud is required there.
 	RFC9068 bool
 }
 
@@ -151,6 +151,9 @@ func (c Issuer) open(found faults, alone bool) *issuer {
 	}
 	if c.Audience == "" {
 		found.add("Audience is empty")
+	}
+	if c.RFC9068 && c.AudienceClaim != "" {
+		found.add("AudienceClaim is set beside RFC9068, where aud is required")
 	}
 	if _, ok := c.RequiredClaims[""]; ok {
 		found.add("RequiredClaims has an empty name")

@@ -14,8 +14,8 @@ import (
 // Keyfunc asks fn for the key of each token, concurrently. fn gets the header, the signing method and, as
 // [jwt.MapClaims], the claims, none of them verified, and neither the token's text nor its signature, so that no error
 // of fn's can show them. It returns a []byte for HMAC, a key of a type that [PublicKeys] takes, or a
-// [jwt.VerificationKeySet] of them. Keys that do not suit the token's algorithm are refused; that a key is used with one
-// algorithm only (RFC 8725, 3.1) is up to fn where the issuer has several of one kind.
+// [jwt.VerificationKeySet] of them. Keys that do not suit the token's algorithm are refused. Since fn does not say which
+// algorithm a key is for, the issuer may have one only for each kind of key (RFC 8725, 3.1).
 //
 // kid is whatever the sender wrote, in printable ASCII: look it up among the keys there are, and build no path, query or
 // address from it. An error that matches [tenant.ErrUnavailable] says that the keys cannot be had now; with any other
@@ -23,9 +23,16 @@ import (
 //
 // Since fn may change its mind at any time, tokens are not remembered: each is verified each time it comes.
 func Keyfunc(fn jwt.Keyfunc) KeySource {
-	return KeySource{open: func(keyUse) (keySet, error) {
+	return KeySource{open: func(use keyUse) (keySet, error) {
 		if fn == nil {
 			return nil, errors.New("the key function is nil")
+		}
+		for n, alg := range use.algorithms {
+			for _, other := range use.algorithms[:n] {
+				if alg.sharesKeysWith(other) {
+					return nil, fmt.Errorf("a key function, and keys that suit both %s and %s (RFC 8725, 3.1)", other.name(), alg.name())
+				}
+			}
 		}
 		return keyFunc(fn), nil
 	}}

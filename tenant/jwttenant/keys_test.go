@@ -26,7 +26,7 @@ func TestResolve_EveryAlgorithm(t *testing.T) {
 		"RS256": rsaKey(), "RS384": rsaKey(), "RS512": rsaKey(),
 		"PS256": rsaKey(), "PS384": rsaKey(), "PS512": rsaKey(),
 		"ES256": ecKey(), "ES384": ecKeyOn(elliptic.P384()), "ES512": ecKeyOn(elliptic.P521()),
-		"EdDSA": ed25519Key(),
+		"EdDSA": ed25519Key(), "Ed25519": ed25519Key(),
 	} {
 		t.Run(alg, func(t *testing.T) {
 			public := key

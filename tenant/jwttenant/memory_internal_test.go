@@ -116,14 +116,15 @@ func checkWhole(t *rapid.T, m *memory) {
 	for owner, a := range m.byOwner {
 		inQueues += len(a.queue)
 		if len(a.queue) == 0 || len(a.queue) > m.perTenant || a.owner != owner || m.largest[a.index] != a {
-			t.Fatalf("the account of %s has %d tokens, at most %d expected, or is not where it should be", owner, len(a.queue), m.perTenant)
+			t.Fatalf("the account of %s has %d tokens, want 1 to %d, or is not in its place", owner, len(a.queue), m.perTenant)
 		}
 		if !slices.IsSortedFunc(a.queue, func(x, y *entry) int { return cmp.Compare(x.turn, y.turn) }) {
 			t.Fatalf("the queue of %s is not in order", owner)
 		}
 	}
 	if inQueues != m.size || m.size > m.most || inShards > inQueues || len(m.largest) != len(m.byOwner) {
-		t.Fatalf("size %d (at most %d), %d in queues, %d in shards, %d of %d accounts", m.size, m.most, inQueues, inShards, len(m.largest), len(m.byOwner))
+		t.Fatalf("size %d (at most %d), %d in queues, %d in shards, %d of %d accounts",
+			m.size, m.most, inQueues, inShards, len(m.largest), len(m.byOwner))
 	}
 }
 

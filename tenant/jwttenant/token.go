@@ -81,6 +81,9 @@ func (t *token) readHeader() error {
 	if header.at("crit") != "" {
 		return errCritical
 	}
+	if cty, _ := text(header.at("cty")); strings.EqualFold(cty, "JWT") {
+		return errNested
+	}
 	var ok bool
 	if t.alg, ok = text(header.at("alg")); !ok {
 		return errHeader

@@ -8,5 +8,7 @@
 //	...
 //	handler.ServeHTTP(w, issuer.Authorize(r, tenant.Tenant{ID: "acme", Tier: "pro"}))
 //
+// The keys of the real issuer are not looked at then: that they are right shows where the service itself starts.
+//
 // Tokens that must be refused come the same way: [Expired], or any claim set to what it should not be.
 package jwttest

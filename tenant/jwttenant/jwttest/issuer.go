@@ -132,8 +132,8 @@ func (i *Issuer) Token(t tenant.Tenant, claims ...Claims) string {
 		maps.Copy(all, c)
 	}
 
-	token := jwt.NewWithClaims(jwt.GetSigningMethod(i.config.Algorithms[0]), all.forToken())
-	token.Header["kid"] = keyID
+	token := jwt.NewWithClaims(signingMethod(i.config.Algorithms[0]), all.forToken())
+	token.Header["alg"], token.Header["kid"] = i.config.Algorithms[0], keyID
 	if i.config.RFC9068 {
 		token.Header["typ"] = "at+jwt"
 	}
@@ -176,6 +176,14 @@ func (c Claims) forToken() jwt.MapClaims {
 	return out
 }
 
+// signingMethod returns the method that the algorithm called name signs with; nil: there is none.
+func signingMethod(name string) jwt.SigningMethod {
+	if name == "Ed25519" { // which package jwt knows by its old name only
+		return jwt.SigningMethodEdDSA
+	}
+	return jwt.GetSigningMethod(name)
+}
+
 // newKey returns a key to sign with by the algorithm called name, and the source to verify with.
 func newKey(name string) (key any, source jwttenant.KeySource, err error) {
 	public := func(signer crypto.Signer, err error) (any, jwttenant.KeySource, error) {
@@ -184,7 +192,7 @@ func newKey(name string) (key any, source jwttenant.KeySource, err error) {
 		}
 		return signer, jwttenant.PublicKeys(map[string]crypto.PublicKey{keyID: signer.Public()}), nil
 	}
-	switch method := jwt.GetSigningMethod(name).(type) {
+	switch method := signingMethod(name).(type) {
 	case *jwt.SigningMethodHMAC:
 		secret := make([]byte, 64) // the longest hash
 		rand.Read(secret)

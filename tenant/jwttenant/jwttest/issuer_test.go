@@ -51,6 +51,7 @@ func TestIssuer_TokensOfAnyIssuerAreAccepted(t *testing.T) {
 		"PS384":   {Algorithms: []string{"PS384"}},
 		"ES512":   {Algorithms: []string{"ES512"}},
 		"EdDSA":   {Algorithms: []string{"EdDSA"}},
+		"Ed25519": {Algorithms: []string{"Ed25519"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			issuer := jwttest.New(like)
