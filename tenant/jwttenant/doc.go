@@ -4,13 +4,23 @@
 //		Issuer:      "https://id.example.com/",
 //		Audience:    "orders-api",
 //		Algorithms:  []string{"ES256"},
-//		Keys:        jwttenant.PublicKeys(map[string]crypto.PublicKey{"2026-01": key}),
+//		Keys:        jwttenant.JWKS("https://id.example.com/.well-known/jwks.json", jwttenant.JWKSConfig{}),
 //		TenantClaim: []string{"tenant_id"},
 //		TierClaim:   []string{"plan"},
 //	}}})
+//	...
+//	resolver.Close() // when the service ends
 //
-// It reads one credential only: the token of the header "Authorization: Bearer". Query, form and cookies are not
-// looked at, and no header that names a tenant is trusted. To mint tokens for tests of your own, see package jwttest.
+// It reads one credential only: the token of the header "Authorization: Bearer", or of a cookie where [Config.Cookie]
+// names one. Query and form are not looked at, and no header that names a tenant is trusted. Package provider has the
+// issuers of well-known products; package jwttest mints tokens for tests of your own.
+//
+//   - [Config], [Issuer], [New]: who may say what, and what is remembered.
+//   - [JWKS], [Discovery]: keys that are fetched, and [Resolver.Ready], [Resolver.Close] that go with them. [PublicKeys],
+//     [HMAC], [Keyfunc]: keys that are there.
+//   - [Config.Revoked]: tokens that are taken back before they expire.
+//   - [OnlyTenant], [TenantOfHost]: tokens with several tenants.
+//   - [Resolver.Stats]: counts. The gate has them among its metrics.
 //
 // # What is accepted
 //
@@ -27,13 +37,26 @@
 //   - exp is there and has not passed; nbf and iat, where they are there, have. [Config.Leeway] forgives clocks that
 //     disagree. All three are numbers.
 //   - aud is the issuer's [Issuer.Audience], or a list of texts with it (3.9). sub and jti, where there, are texts.
+//     [Issuer.RequiredClaims] are there.
 //   - One of the issuer's keys made the signature.
 //   - The tenant claim is a valid tenant ID (see package tenant), and the issuer may speak for that tenant.
+//   - It was not revoked.
 //
 // RFC 8725 asks that a key be used with one algorithm (3.1), that keys have enough entropy (3.5) and that no weak
-// algorithm is used (3.2). Keys are held against that when they are configured, and those of a key function each time:
-// HMAC secrets are at least as long as the hash (RFC 7518, 3.2), RSA keys have 2048 bits or more, and ES256, ES384 and
-// ES512 are bound to P-256, P-384 and P-521.
+// algorithm is used (3.2). Keys are held against that when they are configured or fetched, and those of a key function
+// each time: HMAC secrets are at least as long as the hash (RFC 7518, 3.2), RSA keys have 2048 bits or more, and ES256,
+// ES384 and ES512 are bound to P-256, P-384 and P-521.
+//
+// # What is remembered
+//
+// To verify a token costs more than all else that a gate does, so a good one is remembered, by its SHA-256, and looked up
+// the next time. What may change meanwhile is asked each time: whether it has expired, is valid yet, or was revoked, and
+// whether its key is still there. A token that is spelt in another way is another token.
+//
+// Only good tokens are remembered so, at most [Config.MaxRemembered], and of one tenant [Config.MaxRememberedOfTenant].
+// Where there is no more room, the tenant with the most makes it. A token whose signature was bad, or that named no
+// tenant, is remembered apart, for ten seconds, so that it costs nothing to send it over and over. No more than
+// [Config.MaxVerifications] are verified at one time.
 //
 // # What a refusal says
 //
@@ -43,6 +66,6 @@
 //
 // # When not to use it
 //
-// It verifies no encrypted tokens (JWE), no opaque tokens, and asks no server whether a token was revoked: a token is
-// good until it expires, so let the issuer make them short-lived.
+// It verifies no encrypted tokens (JWE) and no opaque tokens, and it asks no server whether a token was revoked: let the
+// issuer make them short-lived, and use [Config.Revoked] for what cannot wait.
 package jwttenant

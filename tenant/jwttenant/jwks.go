@@ -1,0 +1,150 @@
+package jwttenant
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// JWKS are the keys that an issuer publishes at url, as a JWK Set (RFC 7517): https, or http on the loopback. They are
+// fetched when [New] returns and again and again from then on, in the background, until [Resolver.Close].
+//
+// A token whose kid is known never waits for that, whatever the issuer does: not while it is down, nor while others bring
+// tokens with made-up IDs. New works while the issuer is down. Until the first keys are there its tokens are refused with
+// [tenant.ErrUnavailable], and so is a token with an unknown kid as long as the kid may be that of a new key; the error
+// has a method RetryAfter() time.Duration.
+//
+// A key counts if it is a public key for one of the issuer's algorithms, and for exactly one: one for RS256 and PS256
+// both has to say which by alg. RSA keys have 2048 bits or more; use, if there is one, is "sig"; key_ops, if there are
+// some, include "verify". Keys that do not count are skipped, and the others count. A key that is no longer published
+// stops counting at the next fetch, and so do the tokens that were remembered for it. A document that is no JWK Set
+// changes nothing; one without a key that counts leaves none.
+//
+// A token without kid is for the keys without kid, or for the only key where there is but one. A key with the member
+// issuer signs for that issuer only, where {tenantid} stands for one part of a path: Microsoft publishes such.
+func JWKS(url string, cfg JWKSConfig) KeySource {
+	return KeySource{open: func(use keyUse) (keySet, error) {
+		u, err := parseURL(url)
+		return openKeys(use, cfg, keyDocument{u}, err)
+	}}
+}
+
+// JWKSConfig configures [JWKS] and [Discovery]. The zero value is good for production. A negative value is an error, but
+// for MaxWait.
+type JWKSConfig struct {
+	// Refresh is the time between two fetches where the issuer does not say how long its keys stay (Cache-Control:
+	// max-age). 0: 15 minutes, or MaxRefresh where that is less.
+	Refresh time.Duration
+	// MaxRefresh bounds the time between two fetches, whatever the issuer says: while it is up, a key that it takes back
+	// goes on working for at most that long. 0: 1 hour, or Refresh where that is more.
+	MaxRefresh time.Duration
+	// Cooldown is the least time between two fetches, but for those that follow a failure. In that time an unknown key ID
+	// causes none. 0: 30 seconds, or Refresh where that is less.
+	Cooldown time.Duration
+	// MaxStale is how long keys count after they were fetched, if they cannot be fetched again. Then all tokens of the
+	// issuer are refused with [tenant.ErrUnavailable], remembered ones too. At least MaxRefresh and Timeout together.
+	// 0: 24 hours, or twice MaxRefresh and Timeout together where that is more.
+	MaxStale time.Duration
+	// MaxWait is how long requests wait for keys: those that come before the first fetch has ended, and of those with
+	// unknown key IDs the one that caused a fetch. 0: 1 second. Negative: none waits.
+	MaxWait time.Duration
+	// Timeout bounds the time for one document. 0: 5 seconds.
+	Timeout time.Duration
+	// MaxBytes bounds the size of one document, decompressed; a longer one is not read to its end. 0: 1 MiB. More than
+	// 64 MiB is an error.
+	MaxBytes int64
+	// Transport makes the requests; for an issuer with a private certificate authority, say. Nil: one of its own, which is
+	// like http.DefaultTransport when New is called, and is closed with the resolver.
+	Transport http.RoundTripper
+	// Logger gets a line when fetching begins to fail, when it works again, when the keys that are skipped are others than
+	// before, and when no key is left. Nil: slog.Default().
+	Logger *slog.Logger
+}
+
+const (
+	defaultRefresh, defaultMaxRefresh = 15 * time.Minute, time.Hour
+	defaultCooldown, defaultMaxStale  = 30 * time.Second, 24 * time.Hour
+	defaultMaxWait, defaultTimeout    = time.Second, 5 * time.Second
+	defaultMaxBytes, mostMaxBytes     = 1 << 20, 64 << 20
+)
+
+// withDefaults returns cfg with all that is unset set, and what is wrong with it.
+func (cfg JWKSConfig) withDefaults() (JWKSConfig, []error) {
+	var errs []error
+	found := faults{"JWKSConfig.", &errs}
+	for _, field := range []struct {
+		name  string
+		value int64
+	}{
+		{"Refresh", int64(cfg.Refresh)}, {"MaxRefresh", int64(cfg.MaxRefresh)}, {"Cooldown", int64(cfg.Cooldown)},
+		{"MaxStale", int64(cfg.MaxStale)}, {"Timeout", int64(cfg.Timeout)}, {"MaxBytes", cfg.MaxBytes},
+	} {
+		if field.value < 0 {
+			found.add("%s is less than 0", field.name)
+		}
+	}
+	if len(errs) > 0 {
+		return cfg, errs
+	}
+	cfg.MaxRefresh = cmp.Or(cfg.MaxRefresh, max(defaultMaxRefresh, cfg.Refresh))
+	cfg.Refresh = cmp.Or(cfg.Refresh, min(defaultRefresh, cfg.MaxRefresh))
+	cfg.Cooldown = cmp.Or(cfg.Cooldown, min(defaultCooldown, cfg.Refresh))
+	cfg.Timeout = cmp.Or(cfg.Timeout, defaultTimeout)
+	cfg.MaxStale = cmp.Or(cfg.MaxStale, max(defaultMaxStale, 2*(cfg.MaxRefresh+cfg.Timeout)))
+	cfg.MaxWait = cmp.Or(cfg.MaxWait, defaultMaxWait)
+	cfg.MaxBytes = cmp.Or(cfg.MaxBytes, defaultMaxBytes)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Refresh > cfg.MaxRefresh || cfg.Refresh < cfg.Cooldown {
+		found.add("Refresh is %v, want %v (Cooldown) to %v (MaxRefresh)", cfg.Refresh, cfg.Cooldown, cfg.MaxRefresh)
+	}
+	if least := cfg.MaxRefresh + cfg.Timeout; cfg.MaxStale < least {
+		found.add("MaxStale is %v, want %v (MaxRefresh and Timeout) or more", cfg.MaxStale, least)
+	}
+	if cfg.MaxBytes > mostMaxBytes {
+		found.add("MaxBytes is %d, want at most %d", cfg.MaxBytes, mostMaxBytes)
+	}
+	return cfg, errs
+}
+
+// openKeys returns the keys that from has; wrong is what is known to be wrong with that.
+func openKeys(use keyUse, cfg JWKSConfig, from source, wrong error) (keySet, error) {
+	cfg, errs := cfg.withDefaults()
+	if wrong != nil {
+		errs = append(errs, wrong)
+	}
+	if use.algorithms[0].symmetric() {
+		errs = append(errs, errors.New("published keys for an HMAC algorithm"))
+	}
+	if len(errs) > 0 {
+		texts := make([]string, len(errs))
+		for n, err := range errs {
+			texts[n] = err.Error()
+		}
+		return nil, errors.New(strings.Join(texts, "; "))
+	}
+	return newRemoteKeys(use, cfg, from), nil
+}
+
+// source is where a JWK Set comes from.
+type source interface {
+	// fetch returns the document, and how long it stays as it is; less than 0: nobody says.
+	fetch(context.Context, *fetcher) (document []byte, fresh time.Duration, err error)
+	// String names the source in errors and log lines.
+	String() string
+}
+
+// keyDocument is the source of [JWKS].
+type keyDocument struct{ url *url.URL }
+
+func (d keyDocument) String() string { return where(d.url) }
+
+func (d keyDocument) fetch(ctx context.Context, f *fetcher) ([]byte, time.Duration, error) {
+	return f.get(ctx, d.url)
+}

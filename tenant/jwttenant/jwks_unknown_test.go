@@ -1,0 +1,322 @@
+package jwttenant_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenantgate/tenantgate/tenant"
+	"github.com/tenantgate/tenantgate/tenant/jwttenant"
+)
+
+// checkUnavailable resolves a token that cannot be judged now and fails unless the client should come again after want.
+func checkUnavailable(t *testing.T, r *jwttenant.Resolver, token string, want time.Duration) {
+	t.Helper()
+	req := request(token)
+	checkAnswer(t, r, req, tenant.ErrUnavailable)
+	_, err := r.Resolve(req)
+	checkRetry(t, err, want)
+}
+
+func checkRetry(t *testing.T, err error, want time.Duration) {
+	t.Helper()
+	var later interface{ RetryAfter() time.Duration }
+	if !errors.As(err, &later) {
+		t.Fatalf("the error %v says nothing about when to come again", err)
+	}
+	if got := later.RetryAfter(); got != want {
+		t.Errorf("error %v: come again after %v, want %v", err, got, want)
+	}
+}
+
+// checkPrompt fails if do takes any time.
+func checkPrompt(t *testing.T, do func()) {
+	t.Helper()
+	start := time.Now()
+	if do(); time.Since(start) != 0 {
+		t.Errorf("waited %v, want no wait at all", time.Since(start))
+	}
+}
+
+func checkFetches(t *testing.T, p *publisher, want int) {
+	t.Helper()
+	if got := p.count(); got != want {
+		t.Errorf("%d fetches, want %d", got, want)
+	}
+}
+
+// afterCooldown returns a resolver that knows key a and may fetch again.
+func afterCooldown(t *testing.T, p *publisher) *jwttenant.Resolver {
+	r := newFetching(t, p, jwttenant.JWKSConfig{})
+	checkAnswer(t, r, request(es256("a", ecKey())), nil)
+	time.Sleep(30 * time.Second)
+	return r
+}
+
+func TestJWKS_FiftyUnknownKeyIDsAreOneFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := publishing(jwk("a", ecKey(), nil))
+		r := afterCooldown(t, p)
+		p.serve(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(100 * time.Millisecond)
+			answering(keySet(jwk("a", ecKey(), nil)))(w, r)
+		})
+		var waited, unavailable, invalid atomic.Int64
+		var wg sync.WaitGroup
+		for n := range 50 {
+			wg.Go(func() {
+				start := time.Now()
+				_, err := r.Resolve(request(es256(fmt.Sprint("unknown", n), ecKey())))
+				if time.Since(start) > 0 {
+					waited.Add(1)
+				}
+				if errors.Is(err, tenant.ErrUnavailable) {
+					unavailable.Add(1)
+				}
+				if errors.Is(err, tenant.ErrInvalid) {
+					invalid.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if waited.Load() != 1 || unavailable.Load() != 49 || invalid.Load() != 1 {
+			t.Errorf("of 50 requests %d waited, %d are to come again and %d were refused, want 1, 49 and 1",
+				waited.Load(), unavailable.Load(), invalid.Load())
+		}
+		checkFetches(t, p, 2)
+
+		// In the cooldown there is no other fetch, after it there is one.
+		checkUnavailable(t, r, es256("late", ecKey()), 30*time.Second-100*time.Millisecond)
+		checkFetches(t, p, 2)
+		time.Sleep(30*time.Second - 100*time.Millisecond)
+		checkAnswer(t, r, request(es256("late", ecKey())), tenant.ErrInvalid)
+		checkFetches(t, p, 3)
+	})
+}
+
+// TestJWKS_UnknownKeyIDWhenARefreshIsDue: one fetch does for both.
+func TestJWKS_UnknownKeyIDWhenARefreshIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const cooldown = 30 * time.Second
+		p := publishing(jwk("a", ecKey(), nil))
+		r := newFetching(t, p, jwttenant.JWKSConfig{Refresh: cooldown, Cooldown: cooldown})
+		checkAnswer(t, r, request(es256("a", ecKey())), nil)
+		for n := range 100 {
+			time.Sleep(cooldown)
+			if _, err := r.Resolve(request(forged(fmt.Sprint(n)))); err == nil {
+				t.Fatal("accepted a forged token")
+			}
+		}
+		for n, times := 1, p.times(); n < len(times); n++ {
+			if gap := times[n].Sub(times[n-1]); gap < cooldown {
+				t.Fatalf("two fetches in %v, want %v between them", gap, cooldown)
+			}
+		}
+	})
+}
+
+func TestJWKS_BadSignaturesOfAKnownKeyCauseNoFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := publishing(jwk("a", ecKey(), nil))
+		r := afterCooldown(t, p)
+		other := ecKeyOn(ecKey().Curve)
+		for range 50 {
+			checkAnswer(t, r, request(es256("a", other)), tenant.ErrInvalid)
+		}
+		checkFetches(t, p, 1)
+	})
+}
+
+// TestJWKS_RotationInTheCooldown: the client keeps its token, comes again when it was told to, and is served.
+func TestJWKS_RotationInTheCooldown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, next := publishing(jwk("a", ecKey(), nil)), ecKeyOn(ecKey().Curve)
+		r := newFetching(t, p, jwttenant.JWKSConfig{})
+		checkAnswer(t, r, request(es256("a", ecKey())), nil)
+		time.Sleep(10 * time.Second)
+		p.publish(jwk("b", next, nil))
+		fresh := es256("b", next)
+		checkPrompt(t, func() { checkUnavailable(t, r, fresh, 20*time.Second) })
+		time.Sleep(20*time.Second - time.Nanosecond)
+		checkUnavailable(t, r, fresh, time.Second) // never less
+		checkFetches(t, p, 1)
+		time.Sleep(time.Nanosecond)
+		checkAnswer(t, r, request(fresh), nil)
+		checkAnswer(t, r, request(es256("a", ecKey())), tenant.ErrInvalid)
+		checkFetches(t, p, 2)
+	})
+}
+
+// TestJWKS_AbsentKeyIDIsRefused: what a fetch has shown not to be there is no new key, until there may be one again.
+func TestJWKS_AbsentKeyIDIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := publishing(jwk("a", ecKey(), nil))
+		r := afterCooldown(t, p)
+		absent := es256("b", ecKey())
+		checkAnswer(t, r, request(absent), tenant.ErrInvalid)
+		checkAnswer(t, r, request(absent), tenant.ErrInvalid)
+		checkFetches(t, p, 2)
+
+		// The issuer publishes the key after all. Nobody waits for that, but it does not take until the next refresh.
+		p.publish(jwk("b", ecKey(), nil))
+		time.Sleep(30 * time.Second)
+		checkPrompt(t, func() { checkAnswer(t, r, request(absent), tenant.ErrInvalid) })
+		synctest.Wait()
+		checkFetches(t, p, 3)
+		checkAnswer(t, r, request(absent), nil)
+	})
+}
+
+// TestJWKS_AbsentKeyIDAcrossFetches: an ID that keeps coming stays known as absent, one that does not is forgotten.
+func TestJWKS_AbsentKeyIDAcrossFetches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := publishing(jwk("a", ecKey(), nil))
+		r := afterCooldown(t, p)
+		absent := es256("b", ecKey())
+		checkAnswer(t, r, request(absent), tenant.ErrInvalid)
+		for range 10 {
+			time.Sleep(20 * time.Second) // in the cooldown now and then
+			checkAnswer(t, r, request(absent), tenant.ErrInvalid)
+		}
+		for before := p.count(); p.count() < before+2; {
+			time.Sleep(time.Second)
+		}
+		begun := p.times()[p.count()-1]
+		time.Sleep(time.Until(begun.Add(10 * time.Second)))
+		checkUnavailable(t, r, absent, 20*time.Second)
+	})
+}
+
+func TestJWKS_ManyUnknownKeyIDsAreForgottenNotRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := publishing(jwk("a", ecKey(), nil))
+		r := newFetching(t, p, jwttenant.JWKSConfig{})
+		checkAnswer(t, r, request(es256("a", ecKey())), nil)
+		late := es256("late", ecKey())
+		for n := range 1024 {
+			checkAnswer(t, r, request(forged(fmt.Sprint("unknown", n))), tenant.ErrUnavailable)
+		}
+		checkAnswer(t, r, request(late), tenant.ErrUnavailable)
+		time.Sleep(30 * time.Second)
+		checkAnswer(t, r, request(forged("unknown0")), tenant.ErrInvalid)
+		checkAnswer(t, r, request(forged("unknown1023")), tenant.ErrInvalid)
+		checkAnswer(t, r, request(late), tenant.ErrUnavailable)
+	})
+}
+
+// forged returns a token with that kid that nobody signed.
+func forged(id string) string {
+	return tokenWithHeader(claims{"alg": "ES256", "kid": id})
+}
+
+func TestJWKS_HangingIssuerParksOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := publishing(jwk("a", ecKey(), nil))
+		r := afterCooldown(t, p)
+		p.serve(hanging)
+		start := time.Now()
+		checkAnswer(t, r, request(forged("b")), tenant.ErrUnavailable)
+		if got := time.Since(start); got != time.Second {
+			t.Errorf("the request that began the fetch waited %v, want 1s (MaxWait)", got)
+		}
+		checkPrompt(t, func() {
+			checkUnavailable(t, r, forged("b"), time.Second)
+			checkUnavailable(t, r, forged("c"), time.Second)
+			checkAnswer(t, r, request(es256("a", ecKey())), nil)
+		})
+		checkFetches(t, p, 2)
+	})
+}
+
+func TestJWKS_RequestWaitsNoLongerThanItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := publishing(jwk("a", ecKey(), nil))
+		r := afterCooldown(t, p)
+		p.serve(hanging)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		checkAnswer(t, r, request(forged("b")).WithContext(ctx), tenant.ErrUnavailable)
+		if got := time.Since(start); got != 10*time.Millisecond {
+			t.Errorf("waited %v, want 10ms", got)
+		}
+	})
+}
+
+func TestJWKS_NegativeMaxWaitParksNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := publishing()
+		p.serve(hanging)
+		r := newFetching(t, p, jwttenant.JWKSConfig{MaxWait: -1})
+		checkPrompt(t, func() { checkUnavailable(t, r, es256("a", ecKey()), time.Second) })
+		synctest.Wait()
+		p.publish(jwk("a", ecKey(), nil))
+		time.Sleep(time.Minute)
+		checkAnswer(t, r, request(es256("a", ecKey())), nil)
+		p.serve(hanging)
+		checkPrompt(t, func() { checkUnavailable(t, r, forged("b"), time.Second) })
+		synctest.Wait()
+		checkFetches(t, p, 3)
+	})
+}
+
+func TestJWKS_CloseFreesWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := publishing()
+		p.serve(hanging)
+		logger, lines := newLogger()
+		r := newFetching(t, p, jwttenant.JWKSConfig{MaxWait: time.Hour, Timeout: time.Hour, Logger: logger})
+		var wg sync.WaitGroup
+		wg.Go(func() { checkAnswer(t, r, request(es256("a", ecKey())), tenant.ErrUnavailable) })
+		wg.Go(func() { checkReady(t, r.Ready(t.Context()), "closed") })
+		synctest.Wait()
+		checkPrompt(t, func() {
+			r.Close()
+			wg.Wait()
+		})
+		checkUnavailable(t, r, es256("a", ecKey()), time.Second)
+		checkMessages(t, lines) // that the fetch ended is no failure of the issuer's
+		if got := r.Stats().Keys[0]; got.Failures != 0 {
+			t.Errorf("%d failures, want none", got.Failures)
+		}
+	})
+}
+
+// TestJWKS_UnknownKeyIDWhileTheIssuerFails: nothing is known about it then.
+func TestJWKS_UnknownKeyIDWhileTheIssuerFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := publishing(jwk("a", ecKey(), nil))
+		r := afterCooldown(t, p)
+		absent := forged("b")
+		checkAnswer(t, r, request(absent), tenant.ErrInvalid)
+		p.serve(failing(http.StatusInternalServerError))
+		time.Sleep(30 * time.Second)
+		checkAnswer(t, r, request(forged("c")), tenant.ErrUnavailable) // which causes the fetch that fails
+		checkUnavailable(t, r, absent, time.Second)
+		checkFetches(t, p, 3)
+		checkAnswer(t, r, request(es256("a", ecKey())), nil)
+
+		// However long it fails, and unknown IDs come: when to try again is not for them to say.
+		for p.count() < 10 {
+			time.Sleep(time.Second)
+		}
+		for failed := p.count(); p.count() == failed; time.Sleep(time.Second) {
+			checkAnswer(t, r, request(forged("d")), tenant.ErrUnavailable)
+		}
+		times := p.times()
+		checkEarly(t, "failing", times[10].Sub(times[9]), time.Minute)
+
+		p.publish(jwk("c", ecKey(), nil))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		checkFetches(t, p, 12)
+		checkAnswer(t, r, request(absent), tenant.ErrInvalid)
+		checkAnswer(t, r, request(es256("c", ecKey())), nil)
+	})
+}
