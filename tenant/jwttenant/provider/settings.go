@@ -1,0 +1,60 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/tenantgate/tenantgate/tenant/jwttenant"
+)
+
+// form is what a setting must look like. A wrong one would be no error, but a service that refuses everybody; or, where
+// two settings are mixed up, one that accepts the wrong tokens.
+type form struct {
+	pattern *regexp.Regexp
+	want    string
+}
+
+var (
+	hostName = form{
+		regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$`),
+		"a host name in lower case, without https:// and path",
+	}
+	origin = form{
+		regexp.MustCompile(`^https?://[a-z0-9.-]+(:[0-9]+)?$`),
+		"an origin such as https://app.example.com, without a path",
+	}
+	guid = form{
+		regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`),
+		"a GUID in lower case",
+	}
+)
+
+// check returns an error that names the setting, unless value has the form. It does not repeat the value: what was put in
+// the wrong place may be a secret.
+func (f form) check(setting, value string) error {
+	if f.pattern.MatchString(value) {
+		return nil
+	}
+	return fmt.Errorf("provider: %s is not %s", setting, f.want)
+}
+
+// checkAll checks each of values, of which there must be one.
+func (f form) checkAll(setting string, values []string) error {
+	if len(values) == 0 {
+		return fmt.Errorf("provider: %s is empty", setting)
+	}
+	var errs []error
+	for n, value := range values {
+		errs = append(errs, f.check(fmt.Sprintf("%s[%d]", setting, n), value))
+	}
+	return errors.Join(errs...)
+}
+
+// keysAt returns the keys at url, or what makes [jwttenant.New] return the errors, if there are any.
+func keysAt(url string, cfg jwttenant.JWKSConfig, errs ...error) jwttenant.KeySource {
+	if err := errors.Join(errs...); err != nil {
+		return jwttenant.NoKeys(err)
+	}
+	return jwttenant.JWKS(url, cfg)
+}
