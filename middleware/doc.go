@@ -61,7 +61,17 @@
 //
 // And of the service alone: tenantgate_capacity_slots, tenantgate_unknown_tiers_total,
 // tenantgate_ignored_tier_claims_total, tenantgate_tier_lookup_failures_total and tenantgate_refund_failures_total. Where
-// the limiter's store is one that replicas share (package redisquota's), also:
+// the resolver verifies tokens (package jwttenant's), also:
+//
+//	tenantgate_token_checks_total                      counter  by: "memory" or "signature"
+//	tenantgate_remembered_tokens                       gauge
+//	tenantgate_issuer_keys                             gauge    issuer: keys that are fetched, and count
+//	tenantgate_issuer_skipped_keys                     gauge    issuer: and such as do not
+//	tenantgate_issuer_key_fetches_total                counter  issuer
+//	tenantgate_issuer_key_fetch_failures_total         counter  issuer
+//	tenantgate_issuer_keys_fetched_timestamp_seconds   gauge    issuer: when they last were; 0: never
+//
+// And where the limiter's store is one that replicas share (package redisquota's):
 //
 //	tenantgate_store_shared                gauge      1 while all decisions are shared
 //	tenantgate_store_changes_total         counter    how often a server of it went away or came back

@@ -1,6 +1,7 @@
 package jwttenant_test
 
 import (
+	"compress/flate"
 	"crypto"
 	"encoding/base64"
 	"net/http"
@@ -55,9 +56,11 @@ func TestRFC8725(t *testing.T) {
 		{"3.3 extensions that must be understood", ec(header(`"crit":["exp"],"exp":1`), nil), tenant.ErrInvalid},
 		{"3.3 an empty list of them", ec(header(`"crit":[]`), nil), tenant.ErrInvalid},
 		{"3.3 claims that are not encoded", ec(header(`"crit":["b64"],"b64":false`), nil), tenant.ErrInvalid},
+		{"3.3 a token in a token", mint("ES256", ecKey(), header(`"cty":"JWT"`), ec(good, nil)), tenant.ErrInvalid},
 
 		{"3.6 an encrypted token", "eyJhbGciOiJSU0EtT0FFUCJ9.AAAA.BBBB.CCCC.DDDD", tenant.ErrInvalid},
-		{"3.6 compressed claims", mint("ES256", ecKey(), header(`"zip":"DEF"`), "\x4b\x4c\x4a\x4e\x49"), tenant.ErrInvalid},
+		{"3.6 compressed claims",
+			mint("ES256", ecKey(), header(`"zip":"DEF"`), deflated(goodClaims().json())), tenant.ErrInvalid},
 
 		{"3.7 claims in another encoding", mint("ES256", ecKey(), good, beside("\"name\":\"M\xfcller\"")), tenant.ErrInvalid},
 		{"3.7 header in another encoding", ec(header("\"x\":\"M\xfcller\""), nil), tenant.ErrInvalid},
@@ -106,6 +109,20 @@ func TestRFC8725(t *testing.T) {
 	checkTokens(t, newResolver(t, keyIssuer(jwttenant.PublicKeys(map[string]crypto.PublicKey{
 		"k": ecKey().Public(), "ed": ed25519Key().Public(),
 	}), "ES256", "EdDSA")), cases)
+}
+
+// TestRFC8725_3_1_PublishedKeyIsUsedWithItsAlgorithm: the issuer says which, and not the token.
+func TestRFC8725_3_1_PublishedKeyIsUsedWithItsAlgorithm(t *testing.T) {
+	p := publishing(jwk("k", rsaKey(), claims{"alg": "RS256"}))
+	signed := func(alg, says string) string {
+		return mint(alg, rsaKey(), `{"alg":"`+says+`","kid":"k"}`, goodClaims().json())
+	}
+	checkTokens(t, newFetching(t, p, jwttenant.JWKSConfig{}, "RS256", "PS256"), []tokenCase{
+		{"its algorithm", signed("RS256", "RS256"), nil},
+		{"another", signed("PS256", "PS256"), tenant.ErrInvalid},
+		{"another in name", signed("RS256", "PS256"), tenant.ErrInvalid},
+		{"another but for the name", signed("PS256", "RS256"), tenant.ErrInvalid},
+	})
 }
 
 // TestRFC8725_3_10_KeyIDIsSanitized asks a key function, for which every ID would do.
@@ -161,7 +178,14 @@ func TestRFC8725_Configuration(t *testing.T) {
 		{"3.1 RSA key for two algorithms",
 			keyIssuer(publicKey("a", rsaKey().Public()), "RS256", "PS256"), "one key for RS256 and PS256"},
 		{"3.1 secret for two algorithms", keyIssuer(jwttenant.HMAC(long), "HS256", "HS512"), "one key for HS256 and HS512"},
+		{"3.1 key function for two algorithms of one kind of key",
+			keyIssuer(jwttenant.Keyfunc(func(*jwt.Token) (any, error) { return nil, nil }), "RS256", "PS256"),
+			"both RS256 and PS256"},
+		{"3.1 no algorithm", keyIssuer(jwttenant.HMAC(long)), "Algorithms is empty"},
+		{"3.1 algorithm in another case", keyIssuer(jwttenant.HMAC(long), "hs256"), "no algorithm"},
+		{"3.1 HMAC beside another kind", keyIssuer(jwttenant.HMAC(long), "HS256", "RS256"), "HMAC beside other kinds"},
 		{"3.2 none", keyIssuer(jwttenant.HMAC(long), "none"), "no algorithm"},
+		{"3.2 RSA1_5", keyIssuer(publicKey("a", rsaKey().Public()), "RSA1_5"), "no algorithm"},
 		{"3.4 point that is not on the curve", keyIssuer(publicKey("a", offCurve()), "ES256"), "a point on P-256"},
 		{"3.5 password for a secret", keyIssuer(jwttenant.HMAC([]byte("correct horse")), "HS256"), "32 bytes or more, not 13"},
 		{"3.8 no issuer", jwttenant.Issuer{}, "Issuers[0].Issuer is empty"},
@@ -171,33 +195,78 @@ func TestRFC8725_Configuration(t *testing.T) {
 	}
 }
 
-// TestRFC8725bis has what the successor of RFC 8725 (draft-ietf-oauth-rfc8725bis-10) adds, by its sections.
+// TestRFC8725bis has what the successor of RFC 8725 (draft-ietf-oauth-rfc8725bis) adds, by its sections.
 func TestRFC8725bis(t *testing.T) {
 	good := token(nil)
+	part := strings.Split(good, ".")
+	encrypted := func(header string) string { return encoded([]byte(header)...) + ".AAAA.BBBB.CCCC.DDDD" }
 	checkTokens(t, newResolver(t, hmacIssuer()), []tokenCase{
-		{"2.11 alg in small letters", tokenWithHeader(claims{"alg": "hs256"}), tenant.ErrInvalid},
-		{"2.11 alg in mixed case", tokenWithHeader(claims{"alg": "Hs256"}), tenant.ErrInvalid},
-		{"2.11 alg with space", tokenWithHeader(claims{"alg": "HS256 "}), tenant.ErrInvalid},
+		{"3.1 alg in small letters", tokenWithHeader(claims{"alg": "hs256"}), tenant.ErrInvalid},
+		{"3.1 alg in mixed case", tokenWithHeader(claims{"alg": "Hs256"}), tenant.ErrInvalid},
+		{"3.1 alg with space", tokenWithHeader(claims{"alg": "HS256 "}), tenant.ErrInvalid},
+		{"3.1 alg with a letter that is only like S", tokenWithHeader(claims{"alg": "H\u017f256"}), tenant.ErrInvalid},
 		{"3.1 alg other than the key's", tokenWithHeader(claims{"alg": "HS384"}), tenant.ErrInvalid},
+		{"3.2 alg none", encoded([]byte(`{"alg":"none"}`)...) + "." + part[1] + ".", tenant.ErrInvalid},
+		{"3.2 alg none and some signature",
+			encoded([]byte(`{"alg":"none"}`)...) + "." + part[1] + "." + part[2], tenant.ErrInvalid},
+		{"3.2 alg RSA1_5", tokenWithHeader(claims{"alg": "RSA1_5"}), tenant.ErrInvalid},
+		{"3.3 an encrypted token", encrypted(`{"alg":"dir","enc":"A256GCM"}`), tenant.ErrInvalid},
+		{"3.3 an encrypted token that says it is signed", encrypted(`{"alg":"HS256","enc":"A256GCM"}`), tenant.ErrInvalid},
+		{"3.3 a token in an encrypted one", encrypted(`{"alg":"dir","enc":"A256GCM","cty":"JWT"}`), tenant.ErrInvalid},
+		{"3.3 five parts that begin with a signed token", good + ".AAAA.BBBB", tenant.ErrInvalid},
+		{"3.3 a token in a token", signed(`{"alg":"HS256","cty":"JWT"}`, good), tenant.ErrInvalid},
 		{"3.10 tenant claim that is an injection",
 			token(claims{"tenant_id": "acme'; DROP TABLE tenants"}), tenant.ErrForbidden},
 		{"3.10 tenant claim that is markup", token(claims{"tenant_id": "<script>"}), tenant.ErrForbidden},
+		{"3.10 tenant claim that is a path", token(claims{"tenant_id": "../acme"}), tenant.ErrForbidden},
+		{"3.11 typ without its tree", tokenWithHeader(claims{"typ": "at+jwt"}), nil},
+		{"3.11 typ with its tree", tokenWithHeader(claims{"typ": "application/at+jwt"}), nil},
+		{"3.11 typ with another tree", tokenWithHeader(claims{"typ": "audio/at+jwt"}), tenant.ErrInvalid},
+		{"3.11 typ that is not the one expected", tokenWithHeader(claims{"typ": "secevent+jwt"}), tenant.ErrInvalid},
+		{"3.13 PBES2 with a huge count",
+			encrypted(`{"alg":"PBES2-HS256+A128KW","enc":"A256GCM","p2c":9999999999}`), tenant.ErrInvalid},
+		{"3.13 the same in a signed token",
+			tokenWithHeader(claims{"alg": "PBES2-HS256+A128KW", "p2c": 9999999999}), tenant.ErrInvalid},
 		{"3.14 padding", good + "=", tenant.ErrInvalid},
 		{"3.14 the other base64 alphabet", strings.Replace(good, ".", "+.", 1), tenant.ErrInvalid},
 		{"3.14 a line break at the end", good + "\n", tenant.ErrInvalid},
 		{"3.14 a line break inside of the signature", good[:len(good)-4] + "\r\n" + good[len(good)-4:], tenant.ErrInvalid},
 		{"3.14 a NUL", good + "\x00", tenant.ErrInvalid},
+		{"3.14 a quotation mark", good + `"`, tenant.ErrInvalid},
+		{"3.14 a brace", good + "}", tenant.ErrInvalid},
 		{"3.14 a signature spelt differently", respelt(good), tenant.ErrInvalid},
 		{"3.14 two parts", good[:strings.LastIndexByte(good, '.')], tenant.ErrInvalid},
 		{"3.14 four parts", good + ".AAAA", tenant.ErrInvalid},
 		{"3.14 an empty header", good[strings.IndexByte(good, '.'):], tenant.ErrInvalid},
+		{"3.14 nothing but dots", "..", tenant.ErrInvalid},
 		{"3.14 the JSON serialization", `{"payload":"e30"}`, tenant.ErrInvalid},
-		{"PBES2 with a huge count", "eyJhbGciOiJQQkVTMi1IUzI1NitBMTI4S1ciLCJwMmMiOjk5OTk5OTk5OTl9.A.B.C.D", tenant.ErrInvalid},
+		// Its signature is good, and who cuts it at its dots finds claims that nobody signed.
+		{"3.14 the same with dots", `{"protected":"` + part[0] + `","x":".` + encoded([]byte(goodClaims().json())...) +
+			`.","payload":"` + part[1] + `","signature":"` + part[2] + `"}`, tenant.ErrMalformed}, // by its commas
+		{"3.15 compressed claims", signed(`{"alg":"HS256","zip":"DEF"}`, deflated(goodClaims().json())), tenant.ErrInvalid},
+		{"3.15 compressed claims, encrypted", encrypted(`{"alg":"dir","enc":"A256GCM","zip":"DEF"}`), tenant.ErrInvalid},
 	})
-	// 3.11: "JWT" is not an explicit type, with or without "application/".
-	profile := hmacIssuer()
-	profile.RFC9068 = true
-	for _, typ := range []string{"JWT", "application/jwt"} {
-		checkAnswer(t, newResolver(t, profile), request(tokenWithHeader(claims{"typ": typ})), tenant.ErrInvalid)
+	typed := hmacIssuer()
+	typed.RFC9068 = true
+	profile := goodClaims().with(claims{"client_id": "web", "jti": "7"}).json()
+	checkTokens(t, newResolver(t, typed), []tokenCase{
+		{"3.11 explicit typ where it is asked for", signed(`{"alg":"HS256","typ":"at+jwt"}`, profile), nil},
+		{"3.11 JWT is no explicit typ", signed(`{"alg":"HS256","typ":"JWT"}`, profile), tenant.ErrInvalid},
+		{"3.11 JWT with its tree is none", signed(`{"alg":"HS256","typ":"application/jwt"}`, profile), tenant.ErrInvalid},
+	})
+	named := func(alg string) string {
+		return mint("Ed25519", ed25519Key(), `{"alg":"`+alg+`"}`, goodClaims().json())
 	}
+	checkTokens(t, newResolver(t, keyIssuer(publicKey("k", ed25519Key().Public()), "Ed25519")), []tokenCase{
+		{"3.2 Ed25519 by its full name", named("Ed25519"), nil},
+		{"3.2 Ed25519 by the name of a family", named("EdDSA"), tenant.ErrInvalid},
+	})
+}
+
+func deflated(text string) string {
+	var out strings.Builder
+	w := must(flate.NewWriter(&out, flate.BestCompression))
+	must(w.Write([]byte(text)))
+	w.Close()
+	return out.String()
 }
