@@ -179,9 +179,12 @@ func TestJWK_AlgLimitsTheKey(t *testing.T) {
 		want     error
 	}{
 		{"rs", "RS256", nil}, {"ps", "PS256", nil}, {"rs", "PS256", tenant.ErrInvalid}, {"ps", "RS256", tenant.ErrInvalid},
-		{"any", "RS256", tenant.ErrUnavailable}, // skipped, so not known
+		{"any", "RS256", tenant.ErrInvalid},
 	} {
 		checkAnswer(t, r, request(signedBy(c.kid, c.alg, rsaKey(), nil)), c.want)
+	}
+	if s := r.Stats().Keys[0]; s.Keys != 2 || s.Skipped != 1 {
+		t.Errorf("stats %+v, want 2 keys and 1 skipped", s)
 	}
 }
 
@@ -228,8 +231,8 @@ func TestJWK_TokensAndKeysWithoutID(t *testing.T) {
 			for range 10 { // it is not for luck to say which key is tried
 				checkAnswer(t, r, request(signedBy("", "ES256", c.of, nil)), c.want)
 			}
-			checkAnswer(t, r, request(es256("made-up", c.of)), tenant.ErrUnavailable)
 			checkFetches(t, p, 1)
+			checkAnswer(t, r, request(es256("made-up", c.of)), tenant.ErrInvalid)
 		})
 	}
 }

@@ -41,7 +41,8 @@ func Keyfunc(fn jwt.Keyfunc) KeySource {
 // keyFunc is the set of [Keyfunc].
 type keyFunc jwt.Keyfunc
 
-func (fn keyFunc) find(_ context.Context, alg *algorithm, t *token) (*key, error) {
+func (fn keyFunc) find(_ context.Context, t *token) (*key, error) {
+	alg := t.algorithm
 	asked := jwt.Token{Method: alg.method}
 	var claims jwt.MapClaims
 	if json.Unmarshal([]byte(t.header), &asked.Header) != nil || json.Unmarshal([]byte(t.payload), &claims) != nil {

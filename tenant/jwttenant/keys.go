@@ -36,10 +36,10 @@ type keyUse struct {
 
 // keySet is an open [KeySource].
 type keySet interface {
-	// find returns the key that t must have been signed with, by alg, which is the algorithm that t names and one of
-	// those the set was opened for. Its error matches tenant.ErrInvalid, or tenant.ErrUnavailable where the keys cannot
-	// be had now. Such an error says by a method RetryAfter() time.Duration, if it knows, when they can.
-	find(ctx context.Context, alg *algorithm, t *token) (*key, error)
+	// find returns the key that t must have been signed with. Its error matches tenant.ErrInvalid, or
+	// tenant.ErrUnavailable where the keys cannot be had now. Such an error says by a method RetryAfter() time.Duration,
+	// if it knows, when they can.
+	find(ctx context.Context, t *token) (*key, error)
 }
 
 // fetchedKeys is a keySet that fetches its keys. It does nothing before start.
@@ -100,8 +100,8 @@ func HMAC(secret []byte) KeySource {
 // onlyKey is the set of [HMAC].
 type onlyKey struct{ *key }
 
-func (k onlyKey) find(_ context.Context, alg *algorithm, _ *token) (*key, error) {
-	if alg != k.alg {
+func (k onlyKey) find(_ context.Context, t *token) (*key, error) {
+	if t.algorithm != k.alg {
 		return nil, errKey
 	}
 	return k.key, nil
@@ -146,7 +146,7 @@ func newKeyRing(keys map[string]crypto.PublicKey, algs []*algorithm) (keyRing, e
 	return ring, nil
 }
 
-func (r keyRing) find(_ context.Context, alg *algorithm, t *token) (*key, error) {
+func (r keyRing) find(_ context.Context, t *token) (*key, error) {
 	k, ok := r[t.keyID]
 	if !ok && t.keyID == "" && len(r) == 1 {
 		for _, k = range r {
@@ -156,7 +156,7 @@ func (r keyRing) find(_ context.Context, alg *algorithm, t *token) (*key, error)
 	switch {
 	case !ok:
 		return nil, errKeyID
-	case k.alg != alg:
+	case k.alg != t.algorithm:
 		return nil, errKey
 	}
 	return k, nil

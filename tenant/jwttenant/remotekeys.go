@@ -27,6 +27,7 @@ type remoteKeys struct {
 	running  chan struct{} // closed when the fetch ends that was asked for or has begun; nil: there is none
 	begun    uint64        // how many fetches have
 	began    time.Time     // when the last of them did
+	asked    time.Time     // when an unknown key ID last caused one
 	next     time.Time     // when the next one does if nobody asks for one
 	failure  error         // why the last one to end failed; nil: it did not
 	failures uint64        // of all
@@ -61,14 +62,14 @@ func (r *remoteKeys) close() {
 	r.fetcher.close()
 }
 
-func (r *remoteKeys) find(ctx context.Context, alg *algorithm, t *token) (*key, error) {
-	k, err := r.table.Load().find(alg, t.keyID)
+func (r *remoteKeys) find(ctx context.Context, t *token) (*key, error) {
+	k, err := r.table.Load().find(t.algorithm, t.keyID)
 	if err != errKeyID {
 		return k, err
 	}
-	k, wait, err := r.findMissing(alg, t.keyID)
+	k, wait, err := r.findMissing(t.algorithm, t.keyID)
 	if wait != nil && r.await(ctx, wait) {
-		k, _, err = r.findMissing(alg, t.keyID)
+		k, _, err = r.findMissing(t.algorithm, t.keyID)
 	}
 	return k, err
 }
@@ -112,11 +113,15 @@ func (r *remoteKeys) firstLocked() <-chan struct{} {
 
 // askLocked asks for a fetch if it is time for one, and reports whether it did. After a failure it is for run to say when.
 func (r *remoteKeys) askLocked(now time.Time) bool {
-	if r.running != nil || r.failure != nil || now.Before(r.began.Add(r.cfg.Cooldown)) {
+	if r.running != nil || r.failure != nil || now.Before(r.asked.Add(r.cfg.Cooldown)) {
 		return false
 	}
+	r.asked = now
 	r.running = make(chan struct{})
-	r.wake <- struct{}{}
+	select {
+	case r.wake <- struct{}{}:
+	default: // run is about to look
+	}
 	return true
 }
 
@@ -126,7 +131,7 @@ func (r *remoteKeys) retryLocked(now time.Time) time.Duration {
 		return time.Second
 	}
 	at := r.next
-	if cooled := r.began.Add(r.cfg.Cooldown); r.failure == nil && cooled.Before(at) {
+	if cooled := r.asked.Add(r.cfg.Cooldown); r.failure == nil && cooled.Before(at) {
 		at = cooled
 	}
 	return max(time.Second, at.Sub(now))

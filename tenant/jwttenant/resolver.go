@@ -114,7 +114,7 @@ func (r *Resolver) verifyAnew(ctx context.Context, sum *digest, raw string, now 
 	if v != nil || err != nil {
 		return v, err
 	}
-	k, err := i.keys.find(ctx, t.algorithm, t)
+	k, err := i.keys.find(ctx, t)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ type token struct {
 	alg, typ string
 	keyID    string // kid; "" where there is none
 
-	algorithm *algorithm // the one of the issuer's that alg names; nil before it is judged
+	algorithm *algorithm // the one of the issuer's that alg names; nil before issuer.judge
 }
 
 // parseToken reads raw, which is of bounded length (RFC 7515, 7.1).
