@@ -47,6 +47,7 @@ var rules = map[string]rule{
 	"internal/bucket":           {noHTTP: true},
 	"internal/redistest":        {noHTTP: true},
 	"internal/sentinel":         {noHTTP: true},
+	"internal/sidebyside":       {noHTTP: true},
 	"internal/fleet": {imports: []string{
 		"middleware", "tenant", "tenant/jwttenant", "quota", "quota/redisquota", "fairslots", "internal/redistest", jwt, redis + "/...",
 	}},

@@ -14,6 +14,8 @@ package main
 import (
 	"flag"
 	"os"
+
+	"github.com/tenantgate/tenantgate/internal/sidebyside"
 )
 
 func main() {
@@ -23,9 +25,9 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	others := watch()
+	others := sidebyside.Watch()
 	results := compare(*rounds)
 	results.print(os.Stdout)
 	results.printRatios(os.Stdout)
-	others.print()
+	others.Print()
 }

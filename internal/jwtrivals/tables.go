@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/tenantgate/tenantgate/internal/sidebyside"
 )
 
 // goroutines measure everything a second time, all at once: a lock that they share would show.
 const goroutines = 2
 
 // result is what an operation takes one goroutine, and several at once.
-type result struct{ alone, together row }
+type result struct{ alone, together sidebyside.Row }
 
 // results are by the name of what was measured.
 type results map[string]*result
@@ -39,17 +41,17 @@ func (r results) print(w io.Writer) {
 	ours := r[remembered.name]
 	for _, s := range subjects {
 		got := r[s.name]
-		nanos := got.alone.nanos()
+		nanos := got.alone.Nanos()
 		fmt.Fprintf(w, "| %s | %.0f | %.0f | %.0f | %.2f | %.1f | %.0f | %.2f |\n", s.name,
-			median(nanos), slices.Min(nanos), slices.Max(nanos), got.alone.to(ours.alone), median(got.alone.allocs()),
-			median(got.together.nanos()), got.together.to(ours.together))
+			sidebyside.Median(nanos), slices.Min(nanos), slices.Max(nanos), got.alone.To(ours.alone), sidebyside.Median(got.alone.Allocs()),
+			sidebyside.Median(got.together.Nanos()), got.together.To(ours.together))
 	}
 	fmt.Fprintln(w)
 }
 
 // printRatios is for other programs.
 func (r results) printRatios(w io.Writer) {
-	ratio := func(name, of, to string) { fmt.Fprintf(w, "ratio %s %.2f\n", name, r[of].alone.to(r[to].alone)) }
+	ratio := func(name, of, to string) { fmt.Fprintf(w, "ratio %s %.2f\n", name, r[of].alone.To(r[to].alone)) }
 	ratio("remembered_vs_sha256", remembered.name, hash.name)
 	ratio("hs256_vs_remembered", golangHS256.name, remembered.name)
 	ratio("rs256_vs_remembered", golangRS256.name, rememberedRS256.name)
@@ -60,5 +62,5 @@ func (r results) printRatios(w io.Writer) {
 	ratio("auth0_vs_remembered", auth0CheckJWT.name, remembered.name)
 	ratio("auth0_vs_gate", auth0CheckJWT.name, gate.name)
 	ratio("unremembered_hs256_vs_golang_jwt", unremembered.name, golangHS256.name)
-	fmt.Fprintf(w, "allocations remembered %.2f\n", median(r[remembered.name].alone.allocs()))
+	fmt.Fprintf(w, "allocations remembered %.2f\n", sidebyside.Median(r[remembered.name].alone.Allocs()))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tenantgate/tenantgate/internal/redistest"
+	"github.com/tenantgate/tenantgate/internal/sidebyside"
 )
 
 const (
@@ -69,7 +70,7 @@ func compareOutage(memory, dead decide) (outage, error) {
 		}
 		inProcess, shared, ratios = append(inProcess, m), append(shared, d), append(ratios, d/m)
 	}
-	return outage{memory: median(inProcess), dead: median(shared), ratio: median(ratios)}, nil
+	return outage{memory: sidebyside.Median(inProcess), dead: sidebyside.Median(shared), ratio: sidebyside.Median(ratios)}, nil
 }
 
 // timed returns how many nanoseconds each of n decisions took on average.

@@ -3,8 +3,9 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"time"
+
+	"github.com/tenantgate/tenantgate/internal/sidebyside"
 )
 
 // table has the samples of each contender, one a round.
@@ -74,7 +75,7 @@ func (t table) median(c contender, of func(sample) float64) float64 {
 	for _, s := range t[c.name] {
 		each = append(each, of(s))
 	}
-	return median(each)
+	return sidebyside.Median(each)
 }
 
 func (t table) time(c contender, of func(sample) float64) time.Duration {
@@ -88,11 +89,5 @@ func (t table) ratio(of func(sample) float64, one, other contender) float64 {
 	for i := range t[one.name] {
 		each = append(each, of(t[one.name][i])/of(t[other.name][i]))
 	}
-	return median(each)
-}
-
-func median(of []float64) float64 {
-	sorted := slices.Sorted(slices.Values(of))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return sidebyside.Median(each)
 }

@@ -15,6 +15,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+
+	"github.com/tenantgate/tenantgate/internal/sidebyside"
 )
 
 func main() {
@@ -24,9 +26,9 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	others := watch()
+	others := sidebyside.Watch()
 	compare(*rounds)
 	fmt.Println()
 	scale(*rounds)
-	others.print()
+	others.Print()
 }

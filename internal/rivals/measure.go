@@ -10,14 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenantgate/tenantgate/internal/sidebyside"
 	"github.com/tenantgate/tenantgate/tenant"
 )
 
-// cost is what an operation takes: a slot, work that does nothing or lets the others run once, and the slot back.
-type cost struct{ nanos, allocs float64 }
-
 // free measures operations of one caller on a pool that nobody else uses.
-func free(r run, operations int) cost {
+func free(r run, operations int) sidebyside.Cost {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	c := &callers(1, 1)[0]
@@ -32,13 +30,13 @@ func free(r run, operations int) cost {
 
 // crowd measures operations of many callers that never leave off: all but those that hold a slot wait. Each has a context
 // of its own that may be cancelled, as every request of a server has.
-func crowd(r run, goroutines, tenants, operations int) cost {
+func crowd(r run, goroutines, tenants, operations int) sidebyside.Cost {
 	before := runtime.NumGoroutine()
 	ctx, stop := context.WithCancel(context.Background())
 	release := hold(ctx, r, callers(capacity, tenants)) // not of one: some rivals let none have all
 	var all sync.WaitGroup
 	var m meter
-	done := make(chan cost, 1)
+	done := make(chan sidebyside.Cost, 1)
 	var finished atomic.Int64
 	work := func() {
 		runtime.Gosched()
@@ -128,20 +126,14 @@ type meter struct {
 
 func begin() meter {
 	runtime.GC()
-	mallocs := allocated()
+	mallocs := sidebyside.Allocated()
 	return meter{mallocs: mallocs, start: time.Now()}
 }
 
-func (m meter) cost(operations int) cost {
+func (m meter) cost(operations int) sidebyside.Cost {
 	took := time.Since(m.start)
-	return cost{
-		nanos:  float64(took) / float64(operations),
-		allocs: float64(allocated()-m.mallocs) / float64(operations),
+	return sidebyside.Cost{
+		Nanos:  float64(took) / float64(operations),
+		Allocs: float64(sidebyside.Allocated()-m.mallocs) / float64(operations),
 	}
-}
-
-func allocated() uint64 {
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.Mallocs
 }

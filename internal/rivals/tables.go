@@ -7,49 +7,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tenantgate/tenantgate/internal/sidebyside"
 )
-
-// row is a rival's costs in one scenario, over all rounds.
-type row []cost
-
-func (r row) nanos() []float64 {
-	all := make([]float64, len(r))
-	for i, c := range r {
-		all[i] = c.nanos
-	}
-	return all
-}
-
-func (r row) allocs() []float64 {
-	all := make([]float64, len(r))
-	for i, c := range r {
-		all[i] = c.allocs
-	}
-	return all
-}
-
-// to returns what r takes where other takes 1: the median of what it is in each round. The ratio of two medians could be
-// that of two rounds, and the machine may have changed between them: when another program takes one of two processors,
-// goroutines wake each other in half the time, which is most of an operation for some rivals and less of it for others.
-func (r row) to(other row) float64 {
-	each := make([]float64, len(r))
-	for i := range r {
-		each[i] = r[i].nanos / other[i].nanos
-	}
-	return median(each)
-}
-
-func median(of []float64) float64 {
-	sorted := slices.Sorted(slices.Values(of))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
-}
 
 // scenario is a way to measure a rival.
 type scenario struct {
 	name, about string
 	tenants     int
-	measure     func(r run, operations int) cost
+	measure     func(r run, operations int) sidebyside.Cost
 	operations  int // of the slow ones fewer: see slowly
 	slowly      int
 }
@@ -60,12 +26,12 @@ var scenarios = []scenario{
 	},
 	{
 		name: "contended", about: "64 callers of 8 tenants on 10 slots", tenants: 8, operations: 100_000, slowly: 5_000,
-		measure: func(r run, n int) cost { return crowd(r, 64, 8, n) },
+		measure: func(r run, n int) sidebyside.Cost { return crowd(r, 64, 8, n) },
 	},
 	{
 		name: "crowd", about: "10,000 callers of 1,000 tenants on 10 slots, nearly all of them waiting", tenants: 1000,
 		operations: 60_000, slowly: 500,
-		measure: func(r run, n int) cost { return crowd(r, 10_000, 1000, n) },
+		measure: func(r run, n int) sidebyside.Cost { return crowd(r, 10_000, 1000, n) },
 	},
 }
 
@@ -73,9 +39,9 @@ const clock = "two clock reads"
 
 // compare measures all rivals in all scenarios, in turns, and prints them.
 func compare(rounds int) {
-	costs := map[string]map[string]row{}
+	costs := map[string]map[string]sidebyside.Row{}
 	for _, s := range scenarios {
-		costs[s.name] = map[string]row{}
+		costs[s.name] = map[string]sidebyside.Row{}
 	}
 	for round := range rounds {
 		for _, s := range scenarios {
@@ -95,7 +61,7 @@ func compare(rounds int) {
 		s.print(costs[s.name])
 	}
 	ratio := func(name, scenario string, of, to rival) {
-		fmt.Printf("ratio %s %.2f\n", name, costs[scenario][of.name].to(costs[scenario][to.name]))
+		fmt.Printf("ratio %s %.2f\n", name, costs[scenario][of.name].To(costs[scenario][to.name]))
 	}
 	ratio("free_vs_two_semaphores", "free", fair, twoQueues)
 	ratio("free_vs_two_bare_semaphores", "free", fair, bareTwo)
@@ -106,7 +72,7 @@ func compare(rounds int) {
 	ratio("crowd_condvar_vs_ours", "crowd", condvar, fair)
 }
 
-func (s scenario) print(costs map[string]row) {
+func (s scenario) print(costs map[string]sidebyside.Row) {
 	fmt.Printf("### %s: %s\n\n", s.name, s.about)
 	fmt.Println("| | ns an operation | least | most | to fairslots | allocations |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- |")
@@ -119,14 +85,14 @@ func (s scenario) print(costs map[string]row) {
 		if r == nil {
 			continue // the clock is read with free slots only
 		}
-		nanos := r.nanos()
+		nanos := r.Nanos()
 		fmt.Printf("| %s | %.0f | %.0f | %.0f | %.2f | %.1f |\n", name,
-			median(nanos), slices.Min(nanos), slices.Max(nanos), r.to(costs[fair.name]), median(r.allocs()))
+			sidebyside.Median(nanos), slices.Min(nanos), slices.Max(nanos), r.To(costs[fair.name]), sidebyside.Median(r.Allocs()))
 	}
 	fmt.Println()
 }
 
-func twoClockReads(operations int) cost {
+func twoClockReads(operations int) sidebyside.Cost {
 	m := begin()
 	for range operations {
 		_ = time.Since(m.start)
@@ -142,11 +108,11 @@ func scale(rounds int) {
 		{10, 10}, {100, 10}, {1000, 10}, {10_000, 10}, {100_000, 10},
 		{10_000, 100}, {10_000, 1000}, {10_000, 10_000},
 	}
-	costs := map[point]map[string]row{}
+	costs := map[point]map[string]sidebyside.Row{}
 	for round := range rounds {
 		for _, p := range points {
 			if costs[p] == nil {
-				costs[p] = map[string]row{}
+				costs[p] = map[string]sidebyside.Row{}
 			}
 			for _, rival := range []rival{fair, oneQueue} {
 				progress("round %d of %d: %d waiters of %d tenants, %s", round+1, rounds, p.waiters, p.tenants, rival.name)
@@ -163,7 +129,7 @@ func scale(rounds int) {
 	for _, p := range points {
 		ours, theirs := costs[p][fair.name], costs[p][oneQueue.name]
 		fmt.Printf("| %d | %d | %.0f | %.0f | %.2f |\n",
-			p.waiters, p.tenants, median(ours.nanos()), median(theirs.nanos()), ours.to(theirs))
+			p.waiters, p.tenants, sidebyside.Median(ours.Nanos()), sidebyside.Median(theirs.Nanos()), ours.To(theirs))
 	}
 }
 

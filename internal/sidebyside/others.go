@@ -1,4 +1,4 @@
-package main
+package sidebyside
 
 import (
 	"fmt"
@@ -9,21 +9,22 @@ import (
 	"time"
 )
 
-// others says how much of the machine other programs had. It makes a difference: with one of two processors left, no
+// Others says how much of the machine other programs had. It makes a difference: with one of two processors left, no
 // goroutine is ever woken on the other one, and the ratios are those of a machine with one.
-type others struct {
+type Others struct {
 	since time.Time
 	busy  time.Duration // of all processors, by all but this program
 	known bool
 }
 
-func watch() others {
+// Watch looks at the machine from now on.
+func Watch() Others {
 	busy, known := busyElsewhere()
-	return others{since: time.Now(), busy: busy, known: known}
+	return Others{since: time.Now(), busy: busy, known: known}
 }
 
-// print does so where the system tells: on Linux.
-func (o others) print() {
+// Print says so on standard output, where the system tells: on Linux.
+func (o Others) Print() {
 	busy, known := busyElsewhere()
 	if !o.known || !known {
 		return
