@@ -15,15 +15,20 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"go.uber.org/goleak"
 
+	"github.com/tenantgate/tenantgate/internal/sentinel"
 	"github.com/tenantgate/tenantgate/tenant"
 	"github.com/tenantgate/tenantgate/tenant/jwttenant"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sentinel.Watch(m)) }
 
 var rsaKey = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
 
@@ -105,8 +110,10 @@ func (v *vendor) request(header, claims changes) *http.Request {
 	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
 	token.Header["kid"] = "test-key"
 	maps.Copy(token.Header, header)
+	signed := must(token.SignedString(v.key))
+	sentinel.Hide(signed[strings.LastIndexByte(signed, '.')+1:])
 	r := httptest.NewRequest(http.MethodGet, "/orders", nil)
-	r.Header.Set("Authorization", "Bearer "+must(token.SignedString(v.key)))
+	r.Header.Set("Authorization", "Bearer "+signed)
 	return r
 }
 
