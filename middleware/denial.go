@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tenantgate/tenantgate/tenant"
@@ -15,7 +17,8 @@ type denial struct {
 	result    Result
 	reason    tenant.Reason
 	status    int    // 0: nobody is there to answer
-	challenge string // WWW-Authenticate (RFC 6750, section 3)
+	challenge bool   // the client is told how to say who it is
+	code      string // what was wrong with how it did (RFC 6750, 3.1); "" nothing
 	detail    string
 	wait      time.Duration // 0: no Retry-After
 	err       error         // not for the client
@@ -28,15 +31,15 @@ func denialFor(r *http.Request, err error) *denial {
 	case clientLeft(r, err):
 		d.result, d.status = Cancelled, 0
 	case errors.Is(err, tenant.ErrNoCredential):
-		d.challenge, d.detail = `Bearer`, "A credential is required."
+		d.challenge, d.detail = true, "A credential is required."
 	case errors.Is(err, tenant.ErrMalformed):
 		d.status = http.StatusBadRequest
-		d.challenge, d.detail = `Bearer error="invalid_request"`, "The request must carry exactly one credential."
+		d.challenge, d.code, d.detail = true, "invalid_request", "The request must carry exactly one credential."
 	case errors.Is(err, tenant.ErrInvalid):
-		d.challenge, d.detail = `Bearer error="invalid_token"`, "The credential is not valid."
+		d.challenge, d.code, d.detail = true, "invalid_token", "The credential is not valid."
 	case errors.Is(err, tenant.ErrForbidden):
 		d.result, d.status = Forbidden, http.StatusForbidden
-		d.challenge, d.detail = `Bearer error="insufficient_scope"`, "The credential does not allow this."
+		d.challenge, d.code, d.detail = true, "insufficient_scope", "The credential does not allow this."
 	case errors.Is(err, tenant.ErrUnavailable):
 		d.result, d.reason, d.status = Refused, tenant.ReasonUnavailable, http.StatusServiceUnavailable
 		d.detail, d.wait = "The credential cannot be checked at the moment.", time.Second
@@ -50,6 +53,32 @@ func denialFor(r *http.Request, err error) *denial {
 		d.result, d.status = Failed, http.StatusInternalServerError
 	}
 	return d
+}
+
+// schemesOf returns the authentication schemes of r and all that it asks, in which order they are asked.
+func schemesOf(r tenant.Resolver) (schemes []string) {
+	for _, r := range resolvers(r) {
+		if r, ok := r.(interface{ Challenge() string }); ok && !slices.Contains(schemes, r.Challenge()) {
+			schemes = append(schemes, r.Challenge())
+		}
+	}
+	if len(schemes) == 0 {
+		schemes = []string{bearer}
+	}
+	return schemes
+}
+
+const bearer = "Bearer"
+
+// challenge returns WWW-Authenticate (RFC 9110, 11.6.1). Only the scheme Bearer has the code (RFC 6750, 3).
+func challenge(schemes []string, code string) string {
+	all := slices.Clone(schemes)
+	for i, scheme := range all {
+		if code != "" && strings.EqualFold(scheme, bearer) {
+			all[i] += ` error="` + code + `"`
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // refusalFor returns the refusal that err is; nil: none. A deadline that has run out is one.
@@ -70,8 +99,8 @@ func (g *Gate) deny(w http.ResponseWriter, r *http.Request, p *passage, d *denia
 		return
 	}
 	body := problem{Title: http.StatusText(d.status), Status: d.status, Detail: d.detail, Reason: d.reason}
-	if d.challenge != "" {
-		w.Header().Set("WWW-Authenticate", d.challenge)
+	if d.challenge {
+		w.Header().Set("WWW-Authenticate", challenge(g.schemes, d.code))
 	}
 	if d.wait > 0 {
 		body.Type, body.RetryAfter = typeCapacity, g.spread(ceilSeconds(d.wait))

@@ -32,8 +32,9 @@
 //	the shared store is down, and the limiter fails closed   503  unavailable
 //
 // Retry-After is whole seconds, rounded up: a client that waits so long, alone, passes. A request without a usable tenant
-// gets a challenge as RFC 6750 has it. The cause of an error goes to Config.Observe and never to the client. A client
-// that left while it waited gets nothing. A refusal does not read the request's body.
+// gets a challenge as RFC 6750 has it, with the schemes that the resolver names by a method Challenge() string. The cause
+// of an error goes to Config.Observe and never to the client. A client that left while it waited gets nothing. A refusal
+// does not read the request's body.
 //
 // Too long a wait is one beyond the request's deadline or the pool's MaxWait. Where the tenant's own queue says so
 // beforehand, fairslots and bulkhead refuse at once; their Retry-After is how long that queue will take. A refusal of

@@ -18,6 +18,7 @@ type Gate struct {
 	cfg        Config
 	tierOf     func(tenant.Tenant) string // the tier that applies, before quota has spoken; nil: there is no telling
 	catalogues []*tenant.Tiers            // of the limiter and the pool
+	schemes    []string                   // that a client may say by who it is
 	metrics    *metrics
 	door       door
 }
@@ -29,7 +30,12 @@ func New(cfg Config) (*Gate, error) {
 	}
 	cfg.setDefaults()
 	cfg.Weights = maps.Clone(cfg.Weights)
-	g := &Gate{cfg: cfg, metrics: newMetrics(cfg.Name, cfg.TopTenants), door: door{empty: make(chan struct{})}}
+	g := &Gate{
+		cfg:     cfg,
+		schemes: schemesOf(cfg.Resolver),
+		metrics: newMetrics(cfg.Name, cfg.TopTenants),
+		door:    door{empty: make(chan struct{})},
+	}
 	if cfg.Quota != nil {
 		g.catalogues = append(g.catalogues, cfg.Quota.Tiers())
 	}

@@ -138,6 +138,49 @@ func TestGate_BadTokensAllGetOneAnswer(t *testing.T) {
 	}
 }
 
+func TestGate_ChallengesByTheSchemesOfItsResolvers(t *testing.T) {
+	issuer := jwttest.New(jwttenant.Issuer{})
+	tokens, err := jwttenant.New(jwttenant.Config{Issuers: []jwttenant.Issuer{issuer.Config()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := func(cfg tenant.APIKeysConfig) tenant.Resolver {
+		k, err := tenant.NewAPIKeys(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	for _, c := range []struct {
+		name      string
+		resolver  tenant.Resolver
+		none, bad string // the challenge where there is no credential, and where there is a bad one
+	}{
+		{"tokens", tokens, `Bearer`, `Bearer error="invalid_token"`},
+		{"somebody's own", resolverFunc(tokens.Resolve), `Bearer`, `Bearer error="invalid_token"`},
+		{"keys in a header of their own", keys(tenant.APIKeysConfig{Header: "Authorization-Key"}), `ApiKey`, `ApiKey`},
+		{"keys of a scheme", keys(tenant.APIKeysConfig{Scheme: "Key"}), `Key`, `Key`},
+		{"keys and tokens", tenant.First(keys(tenant.APIKeysConfig{Scheme: "Key"}), tenant.Subdomain("example.com", tokens)),
+			`Key, Bearer`, `Key, Bearer error="invalid_token"`},
+		{"both of one scheme", tenant.First(keys(tenant.APIKeysConfig{Scheme: "Bearer", Prefix: "k_"}), tokens),
+			`Bearer`, `Bearer error="invalid_token"`},
+	} {
+		h := newGate(t, middleware.Config{Resolver: c.resolver}).Handler(ok)
+		if got := get(h, "", "/").Header().Get("WWW-Authenticate"); got != c.none {
+			t.Errorf("%s: the challenge without a credential is %q, want %q", c.name, got, c.none)
+		}
+		bad := request("", "/")
+		bad.Header.Set("Authorization", "Bearer abc")
+		bad.Header.Set("Authorization-Key", "abc")
+		if strings.HasPrefix(c.bad, "Key") && !strings.Contains(c.bad, "Bearer") {
+			bad.Header.Set("Authorization", "Key abc")
+		}
+		if got := do(h, bad).Header().Get("WWW-Authenticate"); got != c.bad {
+			t.Errorf("%s: the challenge for a bad credential is %q, want %q", c.name, got, c.bad)
+		}
+	}
+}
+
 // TestGate_ShowsNothingOfACredential looks at all that leaves the gate: to the client, and to the operator.
 func TestGate_ShowsNothingOfACredential(t *testing.T) {
 	f := newFront(t)

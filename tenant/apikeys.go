@@ -203,6 +203,10 @@ func without(keys []apiKey, hash *[sha256.Size]byte) []apiKey {
 	return slices.DeleteFunc(keys, func(key apiKey) bool { return key.hash == *hash })
 }
 
+// Challenge is what a client is told to send where a key is missing or not good: the scheme, and where keys have a header
+// of their own "ApiKey", which says as much but is not a scheme that is registered.
+func (k *APIKeys) Challenge() string { return cmp.Or(k.scheme, "ApiKey") }
+
 // IgnoredTierClaims counts tiers from Lookup that were ignored because a tier cannot be called that.
 func (k *APIKeys) IgnoredTierClaims() uint64 { return k.ignoredTiers.Load() }
 

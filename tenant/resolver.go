@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 )
 
@@ -13,9 +14,8 @@ import (
 // The client sees a fixed text for each; the error itself goes to the gate's Observe hook only. It must not contain
 // the credential.
 //
-// A resolver may have more methods, and the gate looks for those it knows, such as [APIKeys.IgnoredTierClaims]. One
-// that asks others hides theirs: give it a method Unwrap() []Resolver that returns them, as those of [First] and
-// [Subdomain] have.
+// A resolver may have more methods, and the gate looks for those it knows, such as [APIKeys.Challenge]. One that asks
+// others hides theirs: give it a method Unwrap() []Resolver that returns them, as those of [First] and [Subdomain] have.
 type Resolver interface {
 	Resolve(r *http.Request) (Tenant, error)
 }
@@ -42,13 +42,19 @@ var (
 //
 // What would turn a check off panics: a nil resolver, and [Anonymous] before another resolver.
 func First(resolvers ...Resolver) Resolver {
-	if i := slices.Index(resolvers, nil); i >= 0 {
+	if i := slices.IndexFunc(resolvers, isNil); i >= 0 {
 		panic(fmt.Sprintf("tenant: First: resolver %d is nil", i))
 	}
 	if i := slices.IndexFunc(resolvers, admitsAnybody); i >= 0 && i < len(resolvers)-1 {
 		panic(fmt.Sprintf("tenant: First: resolver %d is Anonymous, and not the last", i))
 	}
 	return first(slices.Clone(resolvers))
+}
+
+// isNil reports whether there is nothing in r, or a nil pointer, as from a constructor whose error nobody looked at.
+func isNil(r Resolver) bool {
+	v := reflect.ValueOf(r)
+	return r == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 type first []Resolver

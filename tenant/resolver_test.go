@@ -74,10 +74,13 @@ func TestFirst_ChecksCannotBeTakenOutLater(t *testing.T) {
 	if got, err := r.Resolve(httptest.NewRequest("GET", "/", nil)); !errors.Is(err, tenant.ErrInvalid) {
 		t.Errorf("Resolve = %v, %v, want the resolver that was given", got, err)
 	}
-	defer func() {
-		if recover() == nil {
-			t.Error("First took a nil resolver")
+	var none *tenant.APIKeys // of a constructor whose error nobody looked at
+	for name, absent := range map[string]tenant.Resolver{"nil": nil, "a nil pointer": none} {
+		if text := panicText(func() { tenant.First(r, absent) }); text != "tenant: First: resolver 1 is nil" {
+			t.Errorf("First with %s panics with %q", name, text)
 		}
-	}()
-	tenant.First(r, nil)
+		if text := panicText(func() { tenant.Subdomain("example.com", absent) }); text != "tenant: Subdomain: resolver is nil" {
+			t.Errorf("Subdomain with %s panics with %q", name, text)
+		}
+	}
 }

@@ -44,7 +44,7 @@ func SubdomainFunc(base string, resolver Resolver, label func(Tenant) string) Re
 }
 
 func newSubdomain(caller, base string, resolver Resolver, label func(Tenant) string) Resolver {
-	if resolver == nil {
+	if isNil(resolver) {
 		panic(fmt.Sprintf("tenant: %s: resolver is nil", caller))
 	}
 	return &subdomain{resolver: resolver, host: hostLabel(caller, base), label: label}

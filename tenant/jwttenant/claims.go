@@ -16,18 +16,8 @@ func (i *issuer) verify(t *token, k *key, leeway time.Duration) (*verified, erro
 		return nil, err
 	}
 	v := &verified{issuer: i, key: k, tenant: tenant.Tenant{Claims: t.payload}}
-	claim := t.claims.at(i.tenantClaim...)
-	if i.tenantSelect != nil {
-		v.choices = i.tenantsIn(claim)
-		if len(v.choices) == 0 {
-			return nil, errNoTenant
-		}
-	} else {
-		name, _ := i.nameIn(claim)
-		var err error
-		if v.tenant.ID, err = i.tenantCalled(name); err != nil {
-			return nil, err
-		}
+	if err := i.readTenant(t.claims.at(i.tenantClaim...), v); err != nil {
+		return nil, err
 	}
 	v.tenant.Subject, _ = text(t.claims.at("sub"))
 	v.tenant.TierAsOf, _ = numericDate(t.claims.at("iat"))
@@ -50,11 +40,30 @@ func (i *issuer) verify(t *token, k *key, leeway time.Duration) (*verified, erro
 	return v, nil
 }
 
+// readTenant takes the tenant out of claim, or those among which to choose.
+func (i *issuer) readTenant(claim string, v *verified) (err error) {
+	if claim == "" {
+		return errNoClaim
+	}
+	if i.tenantSelect != nil {
+		if v.choices = i.tenantsIn(claim); len(v.choices) == 0 {
+			return errNoChoice
+		}
+		return nil
+	}
+	name, ok := i.nameIn(claim)
+	if !ok {
+		return errNotOneText
+	}
+	v.tenant.ID, err = i.tenantCalled(name)
+	return err
+}
+
 // tenantCalled returns the tenant whose ID is name, without the prefix.
 func (i *issuer) tenantCalled(name string) (string, error) {
 	id, ok := strings.CutPrefix(name, i.tenantPrefix)
 	if !ok || !tenant.ValidID(id) {
-		return "", errNoTenant
+		return "", errNotID
 	}
 	if i.tenants != nil {
 		if _, ok := i.tenants[id]; !ok {
@@ -87,7 +96,6 @@ func (i *issuer) tenantsIn(claim string) (ids []string) {
 		}
 	}
 	switch {
-	case claim == "":
 	case claim[0] == '{':
 		members, _ := parseObject(claim)
 		for _, m := range members {

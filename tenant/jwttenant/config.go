@@ -23,7 +23,7 @@ type Config struct {
 	// MaxTokenBytes bounds a token's length; a longer one is refused before it is looked at. 0: 8192. Less than 0 or more
 	// than 65536 is an error.
 	MaxTokenBytes int
-	// Cookie is the name of a cookie that has the token of a request without an Authorization header, for browsers. Set it
+	// Cookie is the name of a cookie that has the token of a request without a bearer token, for browsers. Set it
 	// Secure and HttpOnly, with a name that begins with "__Host-", so that no other host can set it. Browsers send it along
 	// with what other sites make them send: guard against that by SameSite and http.CrossOriginProtection. Empty: no
 	// cookie is looked at.

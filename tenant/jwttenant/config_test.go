@@ -246,3 +246,13 @@ func TestNew_ClaimThatUsersEditIsTakenIfAskedForByName(t *testing.T) {
 	issuer.TenantClaim, issuer.UserEditable = []string{"user_metadata", "tenant"}, []string{"user_metadata"}
 	checkAnswer(t, newResolver(t, issuer), request(token(claims{"user_metadata": claims{"tenant": "acme"}})), nil)
 }
+
+func TestNew_NoKeysIsNeverASource(t *testing.T) {
+	checkRefused(t, oneIssuer(keyIssuer(jwttenant.NoKeys(nil), "ES256")), "Issuers[0].Keys: NoKeys is given no error")
+	if err := jwttenant.NoKeys(nil).Err(); err == nil {
+		t.Error("NoKeys(nil) has no error")
+	}
+	if err := jwttenant.HMAC(nil).Err(); err != nil {
+		t.Errorf("HMAC has the error %v, which is for New to find", err)
+	}
+}

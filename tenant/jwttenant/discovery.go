@@ -63,7 +63,7 @@ func (d discovery) keysURL(document []byte) (*url.URL, error) {
 		return nil, errors.New("the document is not a JSON object, or one with a name twice")
 	}
 	if issuer, _ := text(about.at("issuer")); issuer != d.issuer {
-		return nil, errors.New("the document is about another issuer")
+		return nil, fmt.Errorf("the document is about another issuer, %.140q", issuer)
 	}
 	address, _ := text(about.at("jwks_uri"))
 	u, err := parseURL(address)

@@ -26,7 +26,7 @@ var (
 	errCritical  = invalid("crit names extensions, and none are supported")
 	errNested    = invalid("cty says that there is a token in the token, and those are not supported")
 	errIssuer    = invalid("iss is none of the issuers")
-	errAlgorithm = invalid("alg is none of the issuer's algorithms")
+	errAlgorithm = invalid("alg is none of Issuer.Algorithms")
 	errType      = invalid("typ is not that of an access token")
 
 	errTime      = invalid("exp is missing, or exp, nbf or iat is not a number of seconds")
@@ -34,7 +34,6 @@ var (
 	errTooEarly  = invalid("nbf or iat is in the future")
 	errAudience  = invalid("aud does not name this service")
 	errNotText   = invalid("sub or jti is not a text")
-	errRequired  = invalid("a claim that the issuer's tokens must have is missing or another")
 	errProfile   = invalid("a claim that RFC 9068 requires is missing")
 	errKeyID     = invalid("unknown key ID")
 	errKey       = invalid("the key does not suit alg")
@@ -42,7 +41,10 @@ var (
 	errDirectory = invalid("iss and the claim in its template disagree")
 	errRevoked   = invalid("revoked")
 
-	errNoTenant    = forbidden("the tenant claim is not a tenant ID")
+	errNoClaim     = forbidden("there is no tenant claim")
+	errNotID       = forbidden("the tenant claim is a text that is not a tenant ID, or one without TenantPrefix")
+	errNotOneText  = forbidden("the tenant claim is not a text (see TenantInteger and TenantSelect)")
+	errNoChoice    = forbidden("the tenant claim names no tenant that the issuer may speak for")
 	errNotChosen   = forbidden("none of the token's tenants is the request's")
 	errOtherTenant = forbidden("the issuer may not speak for this tenant")
 )

@@ -16,7 +16,7 @@ type issuer struct {
 	audienceClaim string // beside aud; "" none
 	algorithms    []*algorithm
 	keys          keySet
-	required      map[string][]string
+	required      []requiredClaim
 	tenantClaim   []string
 	tenantInteger bool
 	tenantPrefix  string
@@ -59,9 +59,9 @@ func (i *issuer) checkClaims(claims object) error {
 	if !hasAudience(aud, i.audience) {
 		return errAudience
 	}
-	for name, values := range i.required {
-		if !hasText(claims.at(name), values) {
-			return errRequired
+	for _, r := range i.required {
+		if err := r.check(claims); err != nil {
+			return err
 		}
 	}
 	for _, name := range [...]string{"sub", "jti"} {
@@ -136,19 +136,6 @@ func hasAudience(aud, audience string) bool {
 		found = found || one == audience
 	}
 	return found
-}
-
-// hasText reports whether value is a text that is one of values, or not empty where there are none. A missing value is
-// as an empty text.
-func hasText(value string, values []string) bool {
-	one, ok := text(value)
-	if !ok && value != "" {
-		return false
-	}
-	if len(values) == 0 {
-		return one != ""
-	}
-	return slices.Contains(values, one)
 }
 
 // hasAccessTokenClaims reports whether what RFC 9068 (2.2) requires beyond iss, exp and aud is there.

@@ -1,7 +1,6 @@
 package jwttenant
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -158,10 +157,6 @@ func (c Issuer) open(found faults, alone bool) *issuer {
 	if _, ok := c.RequiredClaims[""]; ok {
 		found.add("RequiredClaims has an empty name")
 	}
-	required := maps.Clone(c.RequiredClaims)
-	for name, values := range required {
-		required[name] = slices.Clone(values)
-	}
 	algs := findAlgorithms(c.Algorithms, found)
 	var keys keySet
 	if c.Keys.open == nil {
@@ -186,7 +181,7 @@ func (c Issuer) open(found faults, alone bool) *issuer {
 		audienceClaim: c.AudienceClaim,
 		algorithms:    algs,
 		keys:          keys,
-		required:      required,
+		required:      newRequiredClaims(c.RequiredClaims),
 		tenantClaim:   slices.Clone(c.TenantClaim),
 		tenantInteger: c.TenantInteger,
 		tenantPrefix:  c.TenantPrefix,

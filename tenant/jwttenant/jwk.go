@@ -147,7 +147,7 @@ func (j jwk) algorithms(algs []*algorithm) ([]*algorithm, error) {
 			return []*algorithm{alg}, nil
 		}
 	}
-	return nil, errors.New("alg is none of the issuer's algorithms")
+	return nil, errors.New("alg is none of Issuer.Algorithms")
 }
 
 // material returns the key itself (RFC 7518, 6, and RFC 8037, 2), of a type that algorithm.checkKey knows.

@@ -138,8 +138,13 @@ func TestJWKS_IssuerMayRevokeAll(t *testing.T) {
 		synctest.Wait()
 		checkAnswer(t, r, request(es256("a", ecKey())), tenant.ErrInvalid)
 		checkAnswer(t, r, request(signedBy("", "ES256", ecKey(), nil)), tenant.ErrInvalid)
-		checkReady(t, r.Ready(t.Context()), keysURL+" has no key that can be used")
+		checkReady(t, r.Ready(t.Context()), keysURL+" has no key that can be used: there are no others")
 		checkMessages(t, lines, "no key that the issuer publishes can be used")
+
+		p.publish(jwk("a", ecKey(), claims{"use": "enc"}))
+		time.Sleep(15 * time.Minute)
+		synctest.Wait()
+		checkReady(t, r.Ready(t.Context()), keysURL+" has no key that can be used: key 0: use is not sig")
 	})
 }
 

@@ -18,13 +18,20 @@ type KeySource struct {
 	// open returns the keys, ready for use with the issuer. A function, so that they stay out of the reach of whatever
 	// prints by reflection.
 	open func(keyUse) (keySet, error)
+	err  error // of NoKeys
 }
 
-// NoKeys is a source that [New] refuses, with err: for functions that make an [Issuer] out of settings of their own, and
-// find them wrong.
+// NoKeys is a source that [New] refuses, with err, which must not be nil: for functions that make an [Issuer] out of
+// settings of their own, and find them wrong.
 func NoKeys(err error) KeySource {
-	return KeySource{open: func(keyUse) (keySet, error) { return nil, err }}
+	if err == nil {
+		err = errors.New("NoKeys is given no error")
+	}
+	return KeySource{err: err, open: func(keyUse) (keySet, error) { return nil, err }}
 }
+
+// Err returns what [NoKeys] was given, and nil for any other source, whose faults New finds.
+func (s KeySource) Err() error { return s.err }
 
 // keyUse is what the keys of a source are for.
 type keyUse struct {

@@ -14,7 +14,17 @@ type keyTable struct {
 	// began is when that fetch did.
 	began time.Time
 
-	keys, skipped int
+	keys   int      // that count
+	faults []string // of the others
+}
+
+// why says what is wrong with the keys that do not count.
+func (t *keyTable) why() string {
+	const most = 10
+	if len(t.faults) == 0 {
+		return "there are no others"
+	}
+	return strings.Join(t.faults[:min(len(t.faults), most)], "; ")
 }
 
 // tableKey is all keys with one kid and one algorithm: an issuer may publish several of them, and a token does not say

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"strings"
 	"time"
 )
 
@@ -80,7 +79,7 @@ func (r *remoteKeys) succeedLocked(keys []published, faults []string, fresh time
 	old := r.table.Load()
 	table, more := newKeyTable(keys, old)
 	faults = append(faults, more...)
-	table.number, table.began, table.skipped = r.begun, r.began, len(faults)
+	table.number, table.began, table.faults = r.begun, r.began, faults
 	r.replaceLocked(table)
 	for id := range old.byID { // what the issuer took back is no new key
 		r.unknown.ask(id, old.number)
@@ -101,21 +100,20 @@ func (r *remoteKeys) succeedLocked(keys []published, faults []string, fresh time
 		lines = append(lines, logLine{slog.LevelInfo, "keys are fetched again", []any{"failures", r.failed}})
 	}
 	r.failure, r.failed = nil, 0
-	return append(lines, r.skippedLocked(table.keys, faults)...)
+	return append(lines, r.skippedLocked(table)...)
 }
 
 // skippedLocked returns a line if other keys are skipped than before, or none is left.
-func (r *remoteKeys) skippedLocked(usable int, faults []string) []logLine {
-	const most = 10
+func (r *remoteKeys) skippedLocked(table *keyTable) []logLine {
 	said := r.said
-	r.said = fmt.Sprint(usable == 0, faults)
-	why := []any{"skipped", len(faults), "why", strings.Join(faults[:min(len(faults), most)], "; ")}
+	r.said = fmt.Sprint(table.keys == 0, table.faults)
+	args := []any{"skipped", len(table.faults), "why", table.why()}
 	switch {
 	case said == r.said:
-	case usable == 0:
-		return []logLine{{slog.LevelError, "no key that the issuer publishes can be used", why}}
-	case len(faults) > 0:
-		return []logLine{{slog.LevelInfo, "keys that the issuer publishes are skipped", why}}
+	case table.keys == 0:
+		return []logLine{{slog.LevelError, "no key that the issuer publishes can be used", args}}
+	case len(table.faults) > 0:
+		return []logLine{{slog.LevelInfo, "keys that the issuer publishes are skipped", args}}
 	}
 	return nil
 }

@@ -165,7 +165,8 @@ func (r *remoteKeys) ready(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch table := r.table.Load(); {
+	table := r.table.Load()
+	switch {
 	case r.ctx.Err() != nil:
 		return errKeysClosed
 	case table.keys > 0:
@@ -173,12 +174,12 @@ func (r *remoteKeys) ready(ctx context.Context) error {
 	case r.failure != nil:
 		return r.failure
 	}
-	return fmt.Errorf("%v has no key that can be used", r.source)
+	return fmt.Errorf("%v has no key that can be used: %s", r.source, table.why())
 }
 
 func (r *remoteKeys) stats() KeyStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.table.Load()
-	return KeyStats{Keys: t.keys, Skipped: t.skipped, Fetches: r.begun, Failures: r.failures, Fetched: t.began}
+	return KeyStats{Keys: t.keys, Skipped: len(t.faults), Fetches: r.begun, Failures: r.failures, Fetched: t.began}
 }

@@ -59,6 +59,9 @@ func (r *Resolver) Resolve(req *http.Request) (tenant.Tenant, error) {
 	return t, nil
 }
 
+// Challenge is what a client is told to send where a token is missing or not good.
+func (r *Resolver) Challenge() string { return "Bearer" }
+
 // resolve judges a token: what of it never changes, if that is not remembered, and then what may be different for each
 // request.
 func (r *Resolver) resolve(req *http.Request, raw string) (tenant.Tenant, error) {
