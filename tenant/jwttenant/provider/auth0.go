@@ -29,7 +29,7 @@ var auth0Client = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
 func (a Auth0) Issuer() jwttenant.Issuer {
 	var client error
 	if auth0Client.MatchString(a.Audience) {
-		client = errors.New("provider: Auth0.Audience is a client ID, as ID tokens have it, and not an API's identifier")
+		client = errors.New("Auth0.Audience is a client ID, as ID tokens have it, and not an API's identifier")
 	}
 	url := "https://" + a.Domain + "/"
 	return jwttenant.Issuer{

@@ -44,7 +44,7 @@ var (
 func (c Cognito) Issuer() jwttenant.Issuer {
 	var attribute error
 	if strings.HasPrefix(c.TenantClaim, "custom:") {
-		attribute = errors.New("provider: Cognito.TenantClaim is a custom attribute, which users may be able to write")
+		attribute = errors.New("Cognito.TenantClaim is a custom attribute, which users may be able to write")
 	}
 	host := "cognito-idp."
 	if c.UpdatedIssuer {

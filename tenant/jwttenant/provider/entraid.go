@@ -8,14 +8,15 @@ import (
 )
 
 // EntraID is Microsoft Entra ID, once Azure AD, with access tokens of version 2.0. The tenant of a token is the directory
-// that the user or the application belongs to: tid, a GUID.
+// that the user or the application signed in to: tid, a GUID. A directory has guests, who belong to another one: their
+// tokens are of its tenant too, and have the other directory in idp.
 //
 // Anybody may have a directory, so those that are accepted are listed. An ID token for the same app registration has its
 // ID in aud too, but not azp, which is therefore required. Neither email, upn nor preferred_username is used: who runs a
 // directory writes there what he likes.
 type EntraID struct {
 	// ClientID is the application ID of this service's app registration, a GUID, whose manifest has
-	// requestedAccessTokenVersion 2. Tokens of version 1.0 are another issuer's, sts.windows.net, and are refused.
+	// requestedAccessTokenVersion 2 (in api). Tokens of version 1.0 are another issuer's, sts.windows.net, and are refused.
 	ClientID string
 	// Directories are the IDs of the directories whose tokens are accepted. At least one; not that of all personal
 	// accounts, which is nobody's tenant.
@@ -40,7 +41,7 @@ func (e EntraID) Issuer() jwttenant.Issuer {
 		guid.checkAll("EntraID.Directories", e.Directories),
 	}
 	if slices.Contains(e.Directories, personalAccounts) {
-		errs = append(errs, errors.New("provider: EntraID.Directories has the one of all personal accounts"))
+		errs = append(errs, errors.New("EntraID.Directories has the one of all personal accounts"))
 	}
 	if e.Clients != nil {
 		errs = append(errs, guid.checkAll("EntraID.Clients", e.Clients))

@@ -34,7 +34,7 @@ func ExampleAuth0() {
 	// Output:
 	// org_9ybsU1dN2dKfDkBi (pro) <nil>
 	// tenant: invalid credential: aud does not name this service
-	// tenant: forbidden: the tenant claim is not a tenant ID
+	// tenant: forbidden: there is no tenant claim
 }
 
 // A setting of the wrong form is an error at start-up.

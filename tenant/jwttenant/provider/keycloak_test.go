@@ -1,9 +1,13 @@
 package provider_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/tenantgate/tenantgate/tenant"
+	"github.com/tenantgate/tenantgate/tenant/jwttenant"
 	"github.com/tenantgate/tenantgate/tenant/jwttenant/provider"
 )
 
@@ -70,4 +74,39 @@ func TestKeycloak(t *testing.T) {
 		"preferred_username": "username"
 	}`)
 	v.checkRefused(t, issuer, "ID token", id)
+}
+
+// inClear makes all requests without TLS, and of the one host.
+type inClear struct{ host string }
+
+func (c inClear) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Scheme, r.URL.Host = "http", c.host
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// A Keycloak beside the service, in a network of containers, has no certificate, and its iss is what the browser sees.
+func TestKeycloak_WithoutTLSByTransport(t *testing.T) {
+	v := &vendor{key: rsaKey()}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/realms/example/protocol/openid-connect/certs" {
+			http.NotFound(w, r)
+			return
+		}
+		must(w.Write(v.document()))
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+
+	issuer := provider.Keycloak{Realm: "http://keycloak:8080/realms/example", Audience: "orders-api"}.Issuer()
+	issuer.Keys = jwttenant.JWKS("https://keycloak.internal/realms/example/protocol/openid-connect/certs",
+		jwttenant.JWKSConfig{Transport: inClear{strings.TrimPrefix(server.URL, "http://")}})
+	v.check(t, issuer, documented(`{
+		"exp": 1781349000,
+		"iat": 1781348940,
+		"iss": "http://keycloak:8080/realms/example",
+		"aud": ["orders-api", "account"],
+		"typ": "Bearer",
+		"organization": ["testcorp"]
+	}`), "testcorp", nil)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/tenantgate/tenantgate/tenant/jwttenant"
 )
@@ -36,13 +37,13 @@ func (f form) check(setting, value string) error {
 	if f.pattern.MatchString(value) {
 		return nil
 	}
-	return fmt.Errorf("provider: %s is not %s", setting, f.want)
+	return fmt.Errorf("%s is not %s", setting, f.want)
 }
 
 // checkAll checks each of values, of which there must be one.
 func (f form) checkAll(setting string, values []string) error {
 	if len(values) == 0 {
-		return fmt.Errorf("provider: %s is empty", setting)
+		return fmt.Errorf("%s is empty", setting)
 	}
 	var errs []error
 	for n, value := range values {
@@ -51,10 +52,11 @@ func (f form) checkAll(setting string, values []string) error {
 	return errors.Join(errs...)
 }
 
-// keysAt returns the keys at url, or what makes [jwttenant.New] return the errors, if there are any.
+// keysAt returns the keys at url, or what makes [jwttenant.New] return the errors, if there are any: in one line, since
+// New begins each line with the issuer that it is about.
 func keysAt(url string, cfg jwttenant.JWKSConfig, errs ...error) jwttenant.KeySource {
 	if err := errors.Join(errs...); err != nil {
-		return jwttenant.NoKeys(err)
+		return jwttenant.NoKeys(errors.New("provider: " + strings.ReplaceAll(err.Error(), "\n", "; ")))
 	}
 	return jwttenant.JWKS(url, cfg)
 }

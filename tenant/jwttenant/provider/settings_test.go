@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,20 @@ func TestIssuer_GoodSettings(t *testing.T) {
 	}
 }
 
+// Each line of an error of New is about one field of one issuer, and names both.
+func TestIssuer_WrongSettingsAreOneLine(t *testing.T) {
+	wrong := changed(entraID, func(e *provider.EntraID) {
+		e.ClientID, e.Directories, e.Host = "", []string{"common", directory, "organizations"}, "https://"
+	})
+	_, err := jwttenant.New(jwttenant.Config{Issuers: []jwttenant.Issuer{auth0.Issuer(), wrong}})
+	const want = "jwttenant: Issuers[1].Keys: provider: EntraID.ClientID is not a GUID in lower case; " +
+		"EntraID.Directories[0] is not a GUID in lower case; EntraID.Directories[2] is not a GUID in lower case; " +
+		"EntraID.Host is not a host name in lower case, without https:// and path"
+	if err == nil || !slices.Contains(strings.Split(err.Error(), "\n"), want) {
+		t.Errorf("error %q, want the line %q", err, want)
+	}
+}
+
 func TestIssuer_WrongSettingIsErrorOfNew(t *testing.T) {
 	domain := func(domain string) jwttenant.Issuer {
 		return changed(auth0, func(a *provider.Auth0) { a.Domain = domain })
@@ -139,6 +154,8 @@ func TestIssuer_WrongSettingIsErrorOfNew(t *testing.T) {
 		{"realm with a slash", realm("https://sentinel.example.com/realms/example/"), "Keycloak.Realm"},
 		{"realm and more", realm("https://sentinel.example.com/realms/example/account"), "Keycloak.Realm"},
 		{"no realm", realm("https://sentinel.example.com"), "Keycloak.Realm"},
+		{"audience of all tokens", changed(keycloak, func(k *provider.Keycloak) { k.Audience = "account" }),
+			"provider: Keycloak.Audience is account"},
 		{"realm in clear text", realm("http://id.example.com/realms/example"), "https"},
 
 		{"Supabase's key", changed(supabase, func(s *provider.Supabase) { s.Domain = "sb_secret_sentinel" }),
