@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"reflect"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -83,16 +84,28 @@ func (d *resolverDescriptions) collect(ch chan<- prometheus.Metric, root tenant.
 	}
 }
 
-// resolvers are r and all that it asks, as far as it says by a method Unwrap() []tenant.Resolver.
-func resolvers(r tenant.Resolver) []tenant.Resolver {
-	if r == nil {
-		return nil
-	}
-	all := []tenant.Resolver{r}
-	if outer, ok := r.(interface{ Unwrap() []tenant.Resolver }); ok {
-		for _, inner := range outer.Unwrap() {
-			all = append(all, resolvers(inner)...)
+// resolvers are r and all that it asks, each once, as far as it says by a method Unwrap() []tenant.Resolver.
+func resolvers(r tenant.Resolver) (all []tenant.Resolver) {
+	seen := map[uintptr]bool{}
+	var visit func(tenant.Resolver)
+	visit = func(r tenant.Resolver) {
+		v := reflect.ValueOf(r)
+		if !v.IsValid() {
+			return
+		}
+		if v.Kind() == reflect.Pointer { // what else there is has no counts of its own
+			if seen[v.Pointer()] {
+				return
+			}
+			seen[v.Pointer()] = true
+		}
+		all = append(all, r)
+		if outer, ok := r.(interface{ Unwrap() []tenant.Resolver }); ok {
+			for _, inner := range outer.Unwrap() {
+				visit(inner)
+			}
 		}
 	}
+	visit(r)
 	return all
 }

@@ -56,6 +56,14 @@ func TestMetrics_SayHowResolversAreDoing(t *testing.T) {
 	}
 }
 
+func TestMetrics_CountResolversThatAreAskedInTwoWaysOnce(t *testing.T) {
+	r := &verifying{named, tenant.ResolverStats{Verified: 5}}
+	g := newGate(t, middleware.Config{Resolver: tenant.First(tenant.Subdomain("example.com", r), r, named)})
+	if got := value(t, g, "tenantgate_token_checks_total", "by", "signature"); got != 5 {
+		t.Errorf("%v tokens counted, want 5", got)
+	}
+}
+
 func TestMetrics_SayNothingOfResolversThatSayNothing(t *testing.T) {
 	for name, resolver := range map[string]tenant.Resolver{"none": nil, "a plain one": named, "several": tenant.First(named)} {
 		families := scrape(t, newGate(t, middleware.Config{Resolver: resolver}))

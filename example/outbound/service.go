@@ -19,11 +19,12 @@ import (
 
 // service answers behind a gate, with what a partner says.
 type service struct {
-	handler http.Handler
-	gate    *middleware.Gate
-	partner *partnerClient
-	jobs    sync.WaitGroup
-	log     *slog.Logger
+	handler  http.Handler
+	gate     *middleware.Gate
+	resolver *jwttenant.Resolver
+	partner  *partnerClient
+	jobs     sync.WaitGroup
+	log      *slog.Logger
 }
 
 // newService returns a service that asks the partner at url. issuer is whose tokens say who a tenant is.
@@ -40,7 +41,7 @@ func newService(url string, issuer jwttenant.Issuer, log *slog.Logger) (*service
 	if err != nil {
 		return nil, err
 	}
-	s := &service{gate: gate, partner: partner, log: log}
+	s := &service{gate: gate, resolver: resolver, partner: partner, log: log}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /quote", s.quote)
 	mux.HandleFunc("POST /reports", s.report)
@@ -51,6 +52,7 @@ func newService(url string, issuer jwttenant.Issuer, log *slog.Logger) (*service
 // close waits for the jobs.
 func (s *service) close() {
 	s.gate.Close()
+	s.resolver.Close()
 	s.jobs.Wait()
 	s.partner.close()
 }

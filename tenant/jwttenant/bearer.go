@@ -46,19 +46,27 @@ func bearer(req *http.Request) (string, error) {
 	return token, nil
 }
 
-// cookie returns the value of req's cookie of that name. Of several any could be the one that another site under the same
+// cookie returns the value of req's cookie of that name. It looks itself, because package http passes over cookies that it
+// finds malformed, and a bad credential is not none. Of several any could be the one that another site under the same
 // domain has set.
 func cookie(req *http.Request, name string) (string, error) {
-	switch found := req.CookiesNamed(name); {
-	case len(found) == 0:
-		return "", errNoCredential
-	case len(found) > 1:
-		return "", errTwoCookies
-	case found[0].Value == "":
-		return "", errNoCredential // as browsers are told to forget one
-	default:
-		return found[0].Value, nil
+	var token string
+	found := 0
+	for _, header := range req.Header["Cookie"] {
+		for pair := range strings.SplitSeq(header, ";") {
+			if n, value, ok := strings.Cut(strings.Trim(pair, " \t"), "="); ok && n == name {
+				token = value
+				found++
+			}
+		}
 	}
+	switch {
+	case found > 1:
+		return "", errTwoCookies
+	case token == "": // as one is that a browser was told to forget
+		return "", errNoCredential
+	}
+	return token, nil
 }
 
 // isTokenChar reports whether c may stand in the name of a scheme (RFC 9110, 5.6.2).

@@ -67,6 +67,8 @@ func BenchmarkResolve_Refused(b *testing.B) {
 		"dots":       strings.Repeat(".", 8192),
 		"expired":    token(claims{"exp": 1}),
 		"many names": signed(`{"alg":"HS256"}`, beside(names.String()+`"0":1`)),
+		"tiny":       signed(`{"alg":"HS256"}`, beside(`"a":[`+strings.Repeat("1e-323,", 800)+`0]`)),
+		"halves":     signed(`{"alg":"HS256"}`, beside(`"a":[`+strings.Repeat("9007199254740993."+strings.Repeat("0", 40)+"1,", 80)+`0]`)) + "A",
 	} {
 		b.Run(name, func(b *testing.B) { benchmarkResolve(b, r, request(bad), false) })
 	}

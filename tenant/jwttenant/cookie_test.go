@@ -3,6 +3,7 @@ package jwttenant_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/tenantgate/tenantgate/tenant"
@@ -29,6 +30,16 @@ func TestResolve_Cookie(t *testing.T) {
 		{test: "a name in another case", cookie: []string{"__host-session=" + good}, want: tenant.ErrNoCredential},
 		{test: "a bad one", cookie: []string{name + "=" + good + "AAAA"}, want: tenant.ErrInvalid},
 		{test: "no token", cookie: []string{name + "=abc"}, want: tenant.ErrInvalid},
+		{test: "a bad one that package http does not see",
+			cookie: []string{name + "=" + good + `"x`}, want: tenant.ErrInvalid},
+		{test: "in quotes", cookie: []string{name + `="` + good + `"`}, want: tenant.ErrInvalid},
+		{test: "beyond ASCII", cookie: []string{name + "=\xff"}, want: tenant.ErrInvalid},
+		{test: "spaces around it", cookie: []string{"a=b;  " + name + "=" + good + " ; c=d"}, tenant: "acme"},
+		{test: "a name that ends so", cookie: []string{"x" + name + "=" + good}, want: tenant.ErrNoCredential},
+		{test: "a name and nothing", cookie: []string{name}, want: tenant.ErrNoCredential},
+		{test: "two, one of them bad", cookie: []string{name + "=" + good + "; " + name + `=a"b`}, want: tenant.ErrMalformed},
+		{test: "two, one of them empty", cookie: []string{name + "=; " + name + "=" + good}, want: tenant.ErrMalformed},
+		{test: "after many others", cookie: []string{strings.Repeat("a=b;", 4000) + name + "=abc"}, want: tenant.ErrInvalid},
 		{test: "two", cookie: []string{name + "=" + good + "; " + name + "=" + other}, want: tenant.ErrMalformed},
 		{test: "two alike", cookie: []string{name + "=" + good, name + "=" + good}, want: tenant.ErrMalformed},
 		{test: "a header says more", cookie: []string{name + "=" + other}, authorization: "Bearer " + good, tenant: "acme"},

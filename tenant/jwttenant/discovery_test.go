@@ -1,6 +1,7 @@
 package jwttenant_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -125,5 +126,27 @@ func TestDiscovery_EachFetchReadsBoth(t *testing.T) {
 		}
 		checkAnswer(t, r, request(es256("b", next)), nil)
 		checkAnswer(t, r, request(es256("a", ecKey())), tenant.ErrInvalid)
+	})
+}
+
+// TestDiscovery_TimeoutIsForBothDocuments: MaxStale counts on it.
+func TestDiscovery_TimeoutIsForBothDocuments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const issuer = "https://id.example.com"
+		documents := discoverable(wellKnown, claims{"issuer": issuer, "jwks_uri": issuer + "/keys"}.json)
+		p := publishing()
+		p.serve(func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-time.After(3 * time.Second):
+				documents.ServeHTTP(w, r)
+			case <-r.Context().Done():
+			}
+		})
+		start := time.Now()
+		cfg := jwttenant.JWKSConfig{Transport: p, Logger: slog.New(slog.DiscardHandler)}
+		checkReady(t, newDiscovering(t, issuer, cfg).Ready(t.Context()), issuer+"/keys: no answer within 5s")
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("the fetch took %v, want 5s", took)
+		}
 	})
 }

@@ -13,7 +13,7 @@
 //
 // It reads one credential only: the token of the header "Authorization: Bearer", or of a cookie where [Config.Cookie]
 // names one. Query and form are not looked at, and no header that names a tenant is trusted. Package provider has the
-// issuers of well-known products; package jwttest mints tokens for tests of your own.
+// issuers of well-known products; package jwttest mints tokens for tests of your own, and publishes and rotates the keys.
 //
 //   - [Config], [Issuer], [New]: who may say what, and what is remembered.
 //   - [JWKS], [Discovery]: keys that are fetched, and [Resolver.Ready], [Resolver.Close] that go with them. [PublicKeys],
@@ -51,9 +51,11 @@
 //
 // To verify a token costs more than all else that a gate does, so a good one is remembered, by its SHA-256, and looked up
 // the next time. What may change meanwhile is asked each time: whether it has expired, is valid yet, or was revoked, and
-// whether its key is still there. A token that is spelt in another way is another token.
+// whether its key is still there. A token that is spelt in another way is another token. So is one with the other of the
+// two signatures that ECDSA has for everything: list what is revoked by jti, sub or sid, and not by text.
 //
-// Only good tokens are remembered so, at most [Config.MaxRemembered], and of one tenant [Config.MaxRememberedOfTenant].
+// Only tokens with a good signature are remembered so, that name a tenant: at most [Config.MaxRemembered], and of one
+// tenant [Config.MaxRememberedOfTenant], or of one set of tenants where tokens name several.
 // Where there is no more room, the tenant with the most makes it. A token whose signature was bad, or that named no
 // tenant, is remembered apart, for ten seconds, so that it costs nothing to send it over and over. No more than
 // [Config.MaxVerifications] are verified at one time.

@@ -1,6 +1,7 @@
 package jwttenant
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tenantgate/tenantgate/tenant"
@@ -21,6 +22,7 @@ var (
 	errJSON      = invalid("header or claims are not a JSON object in UTF-8")
 	errDuplicate = invalid("a name occurs twice in one JSON object")
 	errTooDeep   = invalid("JSON nested too deep")
+	errNumber    = invalid("a number that is too long, too large, or too small but for 0")
 
 	errHeader    = invalid("alg, kid or typ of the header is not a proper text")
 	errCritical  = invalid("crit names extensions, and none are supported")
@@ -48,6 +50,17 @@ var (
 	errNotChosen   = forbidden("none of the token's tenants is the request's")
 	errOtherTenant = forbidden("the issuer may not speak for this tenant")
 )
+
+// foreign returns an error of the user's own as a cause for [tenant.ErrUnavailable]. It must not match another answer too:
+// with ErrNoCredential, tenant.First would pass a credential over that could not be judged.
+func foreign(err error) error {
+	for _, answer := range []error{tenant.ErrNoCredential, tenant.ErrMalformed, tenant.ErrInvalid, tenant.ErrForbidden} {
+		if errors.Is(err, answer) {
+			return errors.New(err.Error())
+		}
+	}
+	return err
+}
 
 func malformed(why string) error { return fmt.Errorf("%w: %s", tenant.ErrMalformed, why) }
 func invalid(why string) error   { return fmt.Errorf("%w: %s", tenant.ErrInvalid, why) }

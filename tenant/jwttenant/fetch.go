@@ -17,7 +17,6 @@ import (
 type fetcher struct {
 	client   *http.Client
 	own      *http.Transport // to be closed; nil: the transport is somebody else's
-	timeout  time.Duration
 	maxBytes int64
 }
 
@@ -28,7 +27,7 @@ const (
 )
 
 func newFetcher(cfg JWKSConfig) *fetcher {
-	f := &fetcher{timeout: cfg.Timeout, maxBytes: cfg.MaxBytes}
+	f := &fetcher{maxBytes: cfg.MaxBytes}
 	transport := cfg.Transport
 	if transport == nil {
 		f.own = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
@@ -51,8 +50,6 @@ func (f *fetcher) close() {
 // get returns the document at u, and how long its sender says that it stays as it is; less than 0: that is not said.
 // The error says where something went wrong, but not what u has after its path.
 func (f *fetcher) get(ctx context.Context, u *url.URL) (document []byte, fresh time.Duration, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("no answer within %v", f.timeout))
-	defer cancel()
 	req := (&http.Request{
 		Method: http.MethodGet,
 		URL:    u,

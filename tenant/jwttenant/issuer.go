@@ -42,7 +42,13 @@ func (i *issuer) judge(t *token, now time.Time, leeway time.Duration) error {
 	if err := checkTimes(t.claims, now, leeway); err != nil {
 		return err
 	}
-	return i.checkClaims(t.claims)
+	if err := i.checkClaims(t.claims); err != nil {
+		return err
+	}
+	if keys, ok := i.keys.(preparingKeys); ok {
+		return keys.prepare(t)
+	}
+	return nil
 }
 
 // checkClaims judges the claims that say what the token is for.

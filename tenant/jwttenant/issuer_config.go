@@ -69,7 +69,7 @@ type Issuer struct {
 }
 
 // OnlyTenant is an [Issuer.TenantSelect] for tokens that name one tenant, in a list: it chooses the only one, and none
-// where there are several.
+// where there are several that the issuer may speak for.
 func OnlyTenant(_ *http.Request, ids []string) (id string, ok bool) {
 	if len(ids) != 1 {
 		return "", false

@@ -19,6 +19,10 @@ import (
 // [tenant.ErrUnavailable], and so is a token with an unknown kid as long as the kid may be that of a new key; the error
 // has a method RetryAfter() time.Duration.
 //
+// An unknown kid that a fetch has shown not to be there, after it was first asked for, is refused with [tenant.ErrInvalid]
+// until the next fetch. So an issuer should publish a key before it signs with it: where it does not, or where a cache
+// shows the key late, clients may be told that their tokens are bad, for as long as Cooldown.
+//
 // A key counts if it is a public key for one of the issuer's algorithms, and for exactly one: one for RS256 and PS256
 // both has to say which by alg. RSA keys have 2048 bits or more; use, if there is one, is "sig"; key_ops, if there are
 // some, include "verify". Keys that do not count are skipped, and the others count. A key that is no longer published
@@ -41,7 +45,7 @@ type JWKSConfig struct {
 	// max-age). 0: 15 minutes, or MaxRefresh where that is less.
 	Refresh time.Duration
 	// MaxRefresh bounds the time between two fetches, whatever the issuer says: while it is up, a key that it takes back
-	// goes on working for at most that long. 0: 1 hour, or Refresh where that is more.
+	// goes on working for at most that long, and Timeout. 0: 1 hour, or Refresh where that is more.
 	MaxRefresh time.Duration
 	// Cooldown is the least time between two fetches that unknown key IDs cause, and what the issuer's max-age is raised to
 	// where it is less. 0: 30 seconds, or Refresh where that is less.
@@ -50,15 +54,15 @@ type JWKSConfig struct {
 	// issuer are refused with [tenant.ErrUnavailable], remembered ones too. At least MaxRefresh and Timeout together.
 	// 0: 24 hours, or twice MaxRefresh and Timeout together where that is more.
 	MaxStale time.Duration
-	// MaxWait is how long requests wait for keys: those that come before the first fetch has ended, and of those with
-	// unknown key IDs the one that caused a fetch. 0: 1 second. Negative: none waits.
+	// MaxWait is how long requests wait for keys: all that come before the first fetch has ended, however many, and of
+	// those with unknown key IDs the one that caused a fetch. 0: 1 second. Negative: none waits.
 	MaxWait time.Duration
-	// Timeout bounds the time for one document. 0: 5 seconds.
+	// Timeout bounds the time for one fetch, with [Discovery] for both documents. 0: 5 seconds.
 	Timeout time.Duration
 	// MaxBytes bounds the size of one document, decompressed; a longer one is not read to its end. 0: 1 MiB. More than
 	// 64 MiB is an error.
 	MaxBytes int64
-	// Transport makes the requests; for an issuer with a private certificate authority, say. Nil: one of its own, which is
+	// Transport makes the requests, and must heed their contexts; for an issuer with a private certificate authority, say. Nil: one of its own, which is
 	// like http.DefaultTransport when New is called, and is closed with the resolver.
 	Transport http.RoundTripper
 	// Logger gets a line when fetching begins to fail, when it works again, when the keys that are skipped are others than

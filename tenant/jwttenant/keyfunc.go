@@ -41,18 +41,23 @@ func Keyfunc(fn jwt.Keyfunc) KeySource {
 // keyFunc is the set of [Keyfunc].
 type keyFunc jwt.Keyfunc
 
-func (fn keyFunc) find(_ context.Context, t *token) (*key, error) {
-	alg := t.algorithm
-	asked := jwt.Token{Method: alg.method}
+// prepare decodes t for the function.
+func (keyFunc) prepare(t *token) error {
+	asked := &jwt.Token{Method: t.algorithm.method}
 	var claims jwt.MapClaims
 	if json.Unmarshal([]byte(t.header), &asked.Header) != nil || json.Unmarshal([]byte(t.payload), &claims) != nil {
-		return nil, errJSON // does not happen: both are objects
+		return errJSON // does not happen: both are objects
 	}
 	asked.Claims = claims
-	answer, err := fn(&asked)
+	t.asked = asked
+	return nil
+}
+
+func (fn keyFunc) find(_ context.Context, t *token) (*key, error) {
+	answer, err := fn(t.asked)
 	switch {
 	case errors.Is(err, tenant.ErrUnavailable):
-		return nil, fmt.Errorf("jwttenant: key function: %w", err)
+		return nil, fmt.Errorf("%w: key function: %w", tenant.ErrUnavailable, foreign(err))
 	case err != nil:
 		// Not wrapped: whatever else fn's error matches is not for the gate to act upon.
 		return nil, invalid("key function: " + err.Error())
@@ -61,6 +66,7 @@ func (fn keyFunc) find(_ context.Context, t *token) (*key, error) {
 	if set, ok := answer.(jwt.VerificationKeySet); ok {
 		keys = set.Keys
 	}
+	alg := t.algorithm
 	return &key{alg: alg, fleeting: true, signed: func(t *token) error { return verifyAny(alg, t, keys) }}, nil
 }
 

@@ -49,6 +49,12 @@ type keySet interface {
 	find(ctx context.Context, t *token) (*key, error)
 }
 
+// preparingKeys is a keySet whose find needs more of a token. prepare sees to that; it takes time, but does not wait.
+type preparingKeys interface {
+	keySet
+	prepare(t *token) error
+}
+
 // fetchedKeys is a keySet that fetches its keys. It does nothing before start.
 type fetchedKeys interface {
 	keySet

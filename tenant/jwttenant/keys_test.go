@@ -210,6 +210,7 @@ func TestResolve_KeyFunctionErrors(t *testing.T) {
 		{errors.New("no such key"), tenant.ErrInvalid},
 		{fmt.Errorf("no such key: %w", tenant.ErrNoCredential), tenant.ErrInvalid}, // else First would try the next resolver
 		{fmt.Errorf("no such key: %w", tenant.ErrForbidden), tenant.ErrInvalid},
+		{fmt.Errorf("down: %w, %w", tenant.ErrUnavailable, tenant.ErrNoCredential), tenant.ErrUnavailable},
 		{downFor(7 * time.Second), tenant.ErrUnavailable},
 	} {
 		fails = c.fails

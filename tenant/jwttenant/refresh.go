@@ -43,7 +43,9 @@ func (r *remoteKeys) beginFetch() {
 
 // fetch fetches the keys once and returns the time until it should be done again.
 func (r *remoteKeys) fetch() time.Duration {
-	document, fresh, err := r.source.fetch(r.ctx, r.fetcher)
+	ctx, cancel := context.WithTimeoutCause(r.ctx, r.cfg.Timeout, fmt.Errorf("no answer within %v", r.cfg.Timeout))
+	document, fresh, err := r.source.fetch(ctx, r.fetcher)
+	cancel()
 	var keys []published
 	var faults []string
 	if err == nil {
@@ -82,7 +84,9 @@ func (r *remoteKeys) succeedLocked(keys []published, faults []string, fresh time
 	table.number, table.began, table.faults = r.begun, r.began, faults
 	r.replaceLocked(table)
 	for id := range old.byID { // what the issuer took back is no new key
-		r.unknown.ask(id, old.number)
+		if _, still := table.byID[id]; !still {
+			r.unknown.ask(id, old.number)
+		}
 	}
 	r.unknown.age()
 	if r.stale != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -125,6 +126,20 @@ func TestResolve_RevokedIsAskedEachTime(t *testing.T) {
 		t.Errorf("error %v, want the cause %v in it", err, failure)
 	}
 	checkVerified(t, r, 1, 6)
+}
+
+// TestResolve_RevokedThatFailsIsUnavailableWhateverItSays: with ErrNoCredential, tenant.First would ask the next resolver.
+func TestResolve_RevokedThatFailsIsUnavailableWhateverItSays(t *testing.T) {
+	for _, answer := range answers {
+		failure := fmt.Errorf("the list is not there: %w", answer)
+		r := newResolverOf(t, func(c *jwttenant.Config) {
+			c.Revoked = func(context.Context, jwttenant.Token) (bool, error) { return false, failure }
+		})
+		checkAnswer(t, r, request(token(nil)), tenant.ErrUnavailable)
+		if _, err := r.Resolve(request(token(nil))); !strings.Contains(err.Error(), "the list is not there") {
+			t.Errorf("error %v, want the cause in it", err)
+		}
+	}
 }
 
 // TestResolve_InvalidTokensNeitherEnterTheMemoryNorLeaveRoom fills a small memory and floods it with what is not good.

@@ -68,8 +68,13 @@ func (r *remoteKeys) find(ctx context.Context, t *token) (*key, error) {
 		return k, err
 	}
 	k, wait, err := r.findMissing(t.algorithm, t.keyID)
-	if wait != nil && r.await(ctx, wait) {
+	if wait == nil {
+		return k, err
+	}
+	if r.await(ctx, wait) {
 		k, _, err = r.findMissing(t.algorithm, t.keyID)
+	} else if ctx.Err() != nil {
+		err = fmt.Errorf("%w: the request ended while it waited: %w", err, ctx.Err())
 	}
 	return k, err
 }
@@ -97,7 +102,7 @@ func (r *remoteKeys) findMissing(alg *algorithm, id string) (*key, <-chan struct
 	if r.askLocked(now) {
 		wait = r.running
 	}
-	if absent && r.failure == nil {
+	if absent && r.failure == nil && r.running == nil {
 		return nil, nil, errKeyID
 	}
 	return nil, wait, unavailable{"the key may be a new one", r.retryLocked(now)}

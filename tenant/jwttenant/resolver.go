@@ -124,6 +124,9 @@ func (r *Resolver) verifyAnew(ctx context.Context, sum *digest, raw string, now 
 	return r.inTurn(ctx, sum, now, func() (*verified, error) {
 		r.verified.Add(1)
 		v, err := i.verify(t, k, r.leeway)
+		if k.gone.Load() { // while it waited for its turn; what that proved counts no longer
+			return nil, errKeyGone
+		}
 		switch {
 		case sum == nil || k.fleeting:
 		case err != nil:
@@ -173,7 +176,7 @@ func (r *Resolver) checkRevoked(ctx context.Context, v *verified, t tenant.Tenan
 	})
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: Revoked: %w", tenant.ErrUnavailable, err)
+		return fmt.Errorf("%w: Revoked: %w", tenant.ErrUnavailable, foreign(err))
 	case revoked:
 		return errRevoked
 	}

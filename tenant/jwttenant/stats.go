@@ -53,7 +53,7 @@ func (r *Resolver) Ready(ctx context.Context) error {
 
 // Close ends the fetching of keys and waits until it has. From then on the tokens of those issuers are refused with
 // [tenant.ErrUnavailable], because nobody would notice that a key was taken back. It does nothing where no keys are
-// fetched, and nothing the second time.
+// fetched, and nothing the second time. Do not call it from what the fetching calls: a Logger, a Transport.
 func (r *Resolver) Close() {
 	for _, keys := range r.fetched {
 		keys.close()

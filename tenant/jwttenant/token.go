@@ -3,6 +3,8 @@ package jwttenant
 import (
 	"encoding/base64"
 	"strings"
+
+	"github.com/golang-jwt/jwt/v5"
 )
 
 // token is a token in the parts that it is judged by. Nothing in it is verified.
@@ -16,6 +18,7 @@ type token struct {
 	keyID    string // kid; "" where there is none
 
 	algorithm *algorithm // the one of the issuer's that alg names; nil before issuer.judge
+	asked     *jwt.Token // for a key function; nil: there is none
 }
 
 // parseToken reads raw, which is of bounded length (RFC 7515, 7.1).

@@ -2,6 +2,7 @@ package jwttenant
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"sync"
 	"testing"
@@ -139,5 +140,51 @@ func TestRefusals_EndWithTheirKeyAndDoNotAnswerForOthers(t *testing.T) {
 	k.gone.Store(true)
 	if got := r.find(&mine, now); got != nil {
 		t.Errorf("find when the key is gone: %v, want nothing", got)
+	}
+}
+
+// takenBack is a set with one key, which is taken back while a signature is looked at.
+type takenBack struct{ *key }
+
+func (k takenBack) find(context.Context, *token) (*key, error) { return k.key, nil }
+
+func TestResolve_KeyThatIsTakenBackMeanwhileProvesNothing(t *testing.T) {
+	k := &key{}
+	k.signed = func(*token) error {
+		k.gone.Store(true)
+		return nil
+	}
+	r, err := New(Config{Issuers: []Issuer{{
+		Issuer: "i", Audience: "a", Algorithms: []string{"ES256"}, TenantClaim: []string{"t"},
+		Keys: KeySource{open: func(keyUse) (keySet, error) { return takenBack{k}, nil }},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	raw := encode([]byte(`{"alg":"ES256"}`)) + "." + encode([]byte(`{"iss":"i","aud":"a","exp":4000000000,"t":"acme"}`)) + ".AAAA"
+	v, err := r.verify(t.Context(), raw, time.Now())
+	if v != nil || err != errKeyGone || r.memory.len() != 0 {
+		t.Errorf("verify: %v, %v, %d remembered, want the error %v and none", v, err, r.memory.len(), errKeyGone)
+	}
+}
+
+// TestMemory_TenantThatAllAreInIsNotChargedForAll: the list of each user begins with the tenant that everybody is in.
+func TestMemory_TenantThatAllAreInIsNotChargedForAll(t *testing.T) {
+	m, now := newMemory(100, 50), time.Now()
+	add := func(n byte, choices ...string) digest {
+		sum := digest{n, n}
+		m.add(&sum, &verified{key: &key{}, choices: choices, until: now.Add(time.Hour)}, now)
+		return sum
+	}
+	quiet := add(0, "demo", "quiet")
+	for n := range byte(200) {
+		add(n+1, "demo", "noisy")
+	}
+	if m.find(&quiet, now) == nil {
+		t.Error("the quiet tenant's token is forgotten")
+	}
+	if m.size != 51 {
+		t.Errorf("%d tokens are remembered, want 51: 50 of the noisy tenant's and one", m.size)
 	}
 }

@@ -16,7 +16,8 @@ type verifications struct {
 	most    int64 // of waiting
 }
 
-// waitersEach is how many requests may wait for each verification at one time: at 0.1 ms each, for 0.1 s.
+// waitersEach is how many requests may wait for each verification at one time. At 0.1 ms each that takes 0.1 s, and 0.5 s
+// where all of them are made to take as long as can be.
 const waitersEach = 1000
 
 func newVerifications(atOnce int) *verifications {
@@ -44,8 +45,12 @@ func (v *verifications) begin(ctx context.Context) error {
 
 func (v *verifications) end() { <-v.running }
 
-// errBusy is the answer to a request for which there is no time.
-var errBusy error = unavailable{"too many tokens to verify", time.Second}
+var (
+	// errBusy is the answer to a request for which there is no time.
+	errBusy error = unavailable{"too many tokens to verify", time.Second}
+	// errKeyGone is the answer to one whose key was taken back while it waited. It may be signed by a new one of that ID.
+	errKeyGone error = unavailable{"the key was taken back a moment ago", time.Second}
+)
 
 // unavailable is an error for which a client should come again later.
 type unavailable struct {

@@ -11,4 +11,16 @@
 // The keys of the real issuer are not looked at then: that they are right shows where the service itself starts.
 //
 // Tokens that must be refused come the same way: [Expired], or any claim set to what it should not be.
+//
+// Most tests want no more. Where a test is about the keys themselves (that the service starts while its issuer is down,
+// says so on /readyz, and lives through a rotation), the issuer is also the handler of a server that publishes them:
+//
+//	server := httptest.NewTLSServer(issuer)
+//	config := issuer.Config()
+//	config.Keys = jwttenant.JWKS(server.URL, jwttenant.JWKSConfig{Transport: server.Client().Transport})
+//	...
+//	issuer.Rotate()
+//
+// For [jwttenant.Discovery] the issuer's name has to lead to the server. The transport of package httptest goes there for
+// all names under example.com, so "https://id.example.com/" is one.
 package jwttest

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/tenantgate/tenantgate/tenant"
 	"github.com/tenantgate/tenantgate/tenant/jwttenant"
@@ -29,4 +30,41 @@ func ExampleNew() {
 	// acme (pro) <nil>
 	//  tenant: invalid credential: expired
 	// <nil> <nil> orders:read
+}
+
+// The service under test fetches keys from the issuer, as it will from the real one.
+func ExampleIssuer_ServeHTTP() {
+	issuer := jwttest.New(jwttenant.Issuer{})
+	server := httptest.NewTLSServer(issuer)
+	defer server.Close()
+
+	config := issuer.Config()
+	config.Keys = jwttenant.JWKS(server.URL, jwttenant.JWKSConfig{
+		Transport: server.Client().Transport, // trusts the server's certificate
+		MaxWait:   time.Minute,               // a machine that is busy with tests may take longer than is good for requests
+	})
+	resolver, err := jwttenant.New(jwttenant.Config{Issuers: []jwttenant.Issuer{config}})
+	if err != nil {
+		panic(err)
+	}
+	defer resolver.Close()
+
+	newRequest := func() *http.Request {
+		return issuer.Authorize(httptest.NewRequest(http.MethodGet, "/orders", nil), tenant.Tenant{ID: "acme"})
+	}
+	first := newRequest()
+	fmt.Println(resolver.Resolve(first)) // waits for the keys
+
+	issuer.Rotate()
+	second := newRequest()
+	fmt.Println(resolver.Resolve(second)) // its kid is unknown: the keys are fetched again
+	fmt.Println(resolver.Resolve(first))  // its key was not among them
+
+	server.Close()
+	fmt.Println(resolver.Resolve(second)) // the keys that are known stay
+	// Output:
+	// acme <nil>
+	// acme <nil>
+	//  tenant: invalid credential: unknown key ID
+	// acme <nil>
 }

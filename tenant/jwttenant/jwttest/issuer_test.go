@@ -30,6 +30,14 @@ func newResolver(t *testing.T, issuers ...*jwttest.Issuer) *jwttenant.Resolver {
 
 func newRequest() *http.Request { return httptest.NewRequest(http.MethodGet, "/", nil) }
 
+// check fails unless r's answer to req is want; nil: a tenant.
+func check(t *testing.T, r *jwttenant.Resolver, req *http.Request, want error) {
+	t.Helper()
+	if _, err := r.Resolve(req); !errors.Is(err, want) {
+		t.Errorf("Resolve: error %v, want %v", err, want)
+	}
+}
+
 func TestIssuer_TokensOfAnyIssuerAreAccepted(t *testing.T) {
 	for name, like := range map[string]jwttenant.Issuer{
 		"zero":    {},
@@ -44,6 +52,10 @@ func TestIssuer_TokensOfAnyIssuerAreAccepted(t *testing.T) {
 		"values":  {Issuer: "https://id.example.com/{tid}/v2.0", IssuerValues: []string{"a", "b"}, AnyTenant: true},
 		"claims":  {RequiredClaims: map[string][]string{"token_use": {"access"}, "azp": nil, "sts": {"", "active"}}},
 		"tid":     {Issuer: "https://{tid}/", IssuerValues: []string{"globex", "acme"}, TenantClaim: []string{"tid"}},
+		"tid too": {
+			Issuer: "https://{tid}/", IssuerValues: []string{"globex", "acme"}, TenantClaim: []string{"tid"},
+			TenantSelect: jwttenant.OnlyTenant,
+		},
 		"several": {Algorithms: []string{"ES384", "RS256"}},
 		"HS256":   {Algorithms: []string{"HS256"}},
 		"HS512":   {Algorithms: []string{"HS512"}},
@@ -90,20 +102,15 @@ func TestIssuer_ClaimsCanBeWrong(t *testing.T) {
 		{"the later wins", acme, []jwttest.Claims{jwttest.Expired(), {"exp": time.Now().Add(time.Hour)}}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := r.Resolve(issuer.Authorize(newRequest(), c.tenant, c.claims...))
-			if !errors.Is(err, c.want) {
-				t.Errorf("error %v, want %v", err, c.want)
-			}
+			check(t, r, issuer.Authorize(newRequest(), c.tenant, c.claims...), c.want)
 		})
 	}
 }
 
 func TestIssuer_EachHasItsOwnKey(t *testing.T) {
 	r := newResolver(t, jwttest.New(jwttenant.Issuer{}))
-	_, err := r.Resolve(jwttest.New(jwttenant.Issuer{}).Authorize(newRequest(), tenant.Tenant{ID: "acme"}))
-	if !errors.Is(err, tenant.ErrInvalid) {
-		t.Errorf("error %v, want %v", err, tenant.ErrInvalid)
-	}
+	other := jwttest.New(jwttenant.Issuer{})
+	check(t, r, other.Authorize(newRequest(), tenant.Tenant{ID: "acme"}), tenant.ErrInvalid)
 }
 
 func TestIssuer_TokenIsGoodForAnHour(t *testing.T) {
@@ -112,25 +119,63 @@ func TestIssuer_TokenIsGoodForAnHour(t *testing.T) {
 		r := newResolver(t, issuer)
 		req := issuer.Authorize(newRequest(), tenant.Tenant{ID: "acme"})
 		time.Sleep(time.Hour)
-		if _, err := r.Resolve(req); err != nil {
-			t.Errorf("after an hour, within leeway: %v", err)
-		}
+		check(t, r, req, nil) // within leeway
 		time.Sleep(time.Minute)
-		if _, err := r.Resolve(req); !errors.Is(err, tenant.ErrInvalid) {
-			t.Errorf("after an hour and a minute: error %v, want %v", err, tenant.ErrInvalid)
-		}
+		check(t, r, req, tenant.ErrInvalid)
 	})
 }
 
-func TestNew_UnknownAlgorithmPanics(t *testing.T) {
-	for _, alg := range []string{"none", "es256", "HS1"} {
+func TestIssuer_SelectedTenantIsInAList(t *testing.T) {
+	issuer := jwttest.New(jwttenant.Issuer{
+		TenantClaim: []string{"o", "groups"}, TenantPrefix: "tenant:", TenantSelect: jwttenant.OnlyTenant,
+	})
+	got, err := newResolver(t, issuer).Resolve(issuer.Authorize(newRequest(), tenant.Tenant{ID: "acme"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var claims struct{ O struct{ Groups []string } }
+	if err := got.DecodeClaims(&claims); err != nil {
+		t.Fatalf("DecodeClaims of %s: %v", got.Claims, err)
+	}
+	if diff := cmp.Diff([]string{"tenant:acme"}, claims.O.Groups); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+}
+
+// TestRotate_ConfigHasTheKeyOfItsTime: whatever kind of key it is.
+func TestRotate_ConfigHasTheKeyOfItsTime(t *testing.T) {
+	for _, alg := range []string{"HS256", "PS256", "ES256", "EdDSA"} {
+		t.Run(alg, func(t *testing.T) {
+			issuer := jwttest.New(jwttenant.Issuer{Algorithms: []string{alg}})
+			before := newResolver(t, issuer)
+			old := issuer.Authorize(newRequest(), tenant.Tenant{ID: "acme"})
+			issuer.Rotate()
+			after := newResolver(t, issuer)
+			fresh := issuer.Authorize(newRequest(), tenant.Tenant{ID: "acme"})
+
+			check(t, before, old, nil)
+			check(t, before, fresh, tenant.ErrInvalid)
+			check(t, after, old, tenant.ErrInvalid)
+			check(t, after, fresh, nil)
+		})
+	}
+}
+
+func TestNew_PanicsOnWhatIsWrong(t *testing.T) {
+	for name, like := range map[string]jwttenant.Issuer{
+		"algorithm none":     {Algorithms: []string{"none"}},
+		"algorithm es256":    {Algorithms: []string{"es256"}},
+		"algorithm HS1":      {Algorithms: []string{"HS1"}},
+		"no values":          {Issuer: "https://{tid}/"},
+		"a provider's fault": {Keys: jwttenant.NoKeys(errors.New("the domain is a URL"))},
+	} {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("New with %s does not panic", alg)
+					t.Errorf("%s: New does not panic", name)
 				}
 			}()
-			jwttest.New(jwttenant.Issuer{Algorithms: []string{alg}})
+			jwttest.New(like)
 		}()
 	}
 }
