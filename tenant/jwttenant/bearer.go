@@ -54,8 +54,8 @@ func cookie(req *http.Request, name string) (string, error) {
 	found := 0
 	for _, header := range req.Header["Cookie"] {
 		for pair := range strings.SplitSeq(header, ";") {
-			if n, value, ok := strings.Cut(strings.Trim(pair, " \t"), "="); ok && n == name {
-				token = value
+			if n, value, ok := strings.Cut(pair, "="); ok && strings.Trim(n, " \t") == name {
+				token = strings.Trim(value, " \t")
 				found++
 			}
 		}

@@ -1,6 +1,7 @@
 package jwttenant_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -64,4 +65,40 @@ func TestResolve_Cookie(t *testing.T) {
 	req := httptest.NewRequest(http.MethodGet, "/", nil)
 	req.Header.Set("Cookie", name+"="+good)
 	checkAnswer(t, newResolver(t, hmacIssuer()), req, tenant.ErrNoCredential)
+}
+
+// FuzzCookie has the good token in what a stranger sends: whatever package http sees of it is seen, and it passes only as
+// the one cookie of its name.
+func FuzzCookie(f *testing.F) {
+	good := mint("HS256", secret, `{"alg":"HS256"}`, lasting().json())
+	for _, seed := range [][2]string{
+		{"session=", ""}, {"a=b; session=", "; c=d"}, {"session=x; session=", ""}, {`session="`, `"`}, {"xsession=", ""},
+		{" session =", ""}, {"session=;session=", ";"}, {"session\t=", ""}, {"Session=", ""}, {"session=", `\`},
+		{";;=;session=", ";;"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	r := newResolverOf(f, func(c *jwttenant.Config) { c.Cookie = "session" })
+	f.Fuzz(func(t *testing.T, before, after string) {
+		req := httptest.NewRequest(http.MethodGet, "/", nil)
+		req.Header["Cookie"] = []string{before + good + after}
+		_, err := r.Resolve(req)
+		seen := req.CookiesNamed("session")
+		if len(seen) > 1 && !errors.Is(err, tenant.ErrMalformed) {
+			t.Errorf("%d cookies of the name give %v, want ErrMalformed", len(seen), err)
+		}
+		if len(seen) == 1 && seen[0].Value != "" && errors.Is(err, tenant.ErrNoCredential) {
+			t.Error("a cookie that is there is passed over")
+		}
+		pairs := 0
+		for pair := range strings.SplitSeq(req.Header.Get("Cookie"), ";") {
+			name, value, _ := strings.Cut(pair, "=")
+			if strings.Trim(name, " \t") == "session" && strings.Trim(value, " \t") == good {
+				pairs++
+			}
+		}
+		if err == nil && pairs != 1 {
+			t.Errorf("accepted, and %d cookies are the token", pairs)
+		}
+	})
 }
