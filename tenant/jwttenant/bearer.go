@@ -50,12 +50,13 @@ func bearer(req *http.Request) (string, error) {
 // finds malformed, and a bad credential is not none. Of several any could be the one that another site under the same
 // domain has set.
 func cookie(req *http.Request, name string) (string, error) {
+	const space = " \t\r\n"
 	var token string
 	found := 0
 	for _, header := range req.Header["Cookie"] {
 		for pair := range strings.SplitSeq(header, ";") {
-			if n, value, ok := strings.Cut(pair, "="); ok && strings.Trim(n, " \t") == name {
-				token = strings.Trim(value, " \t")
+			if n, value, ok := strings.Cut(pair, "="); ok && strings.Trim(n, space) == name {
+				token = strings.Trim(value, space)
 				found++
 			}
 		}

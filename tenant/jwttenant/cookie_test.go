@@ -93,7 +93,7 @@ func FuzzCookie(f *testing.F) {
 		pairs := 0
 		for pair := range strings.SplitSeq(req.Header.Get("Cookie"), ";") {
 			name, value, _ := strings.Cut(pair, "=")
-			if strings.Trim(name, " \t") == "session" && strings.Trim(value, " \t") == good {
+			if strings.TrimSpace(name) == "session" && strings.TrimSpace(value) == good {
 				pairs++
 			}
 		}
