@@ -55,7 +55,7 @@ func cookie(req *http.Request, name string) (string, error) {
 	found := 0
 	for _, header := range req.Header["Cookie"] {
 		for pair := range strings.SplitSeq(header, ";") {
-			if n, value, ok := strings.Cut(pair, "="); ok && strings.Trim(n, space) == name {
+			if n, value, _ := strings.Cut(pair, "="); strings.Trim(n, space) == name {
 				token = strings.Trim(value, space)
 				found++
 			}
