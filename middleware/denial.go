@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tenantgate/tenantgate/tenant"
@@ -47,38 +45,12 @@ func denialFor(r *http.Request, err error) *denial {
 			error
 			RetryAfter() time.Duration
 		}](err); ok {
-			d.wait = max(1, says.RetryAfter())
+			d.wait = max(time.Second, says.RetryAfter())
 		}
 	default:
 		d.result, d.status = Failed, http.StatusInternalServerError
 	}
 	return d
-}
-
-// schemesOf returns the authentication schemes of r and all that it asks, in which order they are asked.
-func schemesOf(r tenant.Resolver) (schemes []string) {
-	for _, r := range resolvers(r) {
-		if r, ok := r.(interface{ Challenge() string }); ok && !slices.Contains(schemes, r.Challenge()) {
-			schemes = append(schemes, r.Challenge())
-		}
-	}
-	if len(schemes) == 0 {
-		schemes = []string{bearer}
-	}
-	return schemes
-}
-
-const bearer = "Bearer"
-
-// challenge returns WWW-Authenticate (RFC 9110, 11.6.1). Only the scheme Bearer has the code (RFC 6750, 3).
-func challenge(schemes []string, code string) string {
-	all := slices.Clone(schemes)
-	for i, scheme := range all {
-		if code != "" && strings.EqualFold(scheme, bearer) {
-			all[i] += ` error="` + code + `"`
-		}
-	}
-	return strings.Join(all, ", ")
 }
 
 // refusalFor returns the refusal that err is; nil: none. A deadline that has run out is one.

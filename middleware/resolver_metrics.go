@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"reflect"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,24 +42,24 @@ func (d *resolverDescriptions) describe(ch chan<- *prometheus.Desc) {
 func (d *resolverDescriptions) collect(ch chan<- prometheus.Metric, root tenant.Resolver) {
 	var ignored uint64
 	var sum tenant.ResolverStats
-	issuers := map[string]tenant.KeyStats{}
+	issuers := map[string]tenant.IssuerKeyStats{}
 	ignores, verifies := false, false
 	for _, r := range resolvers(root) {
-		if r, ok := r.(interface{ IgnoredTierClaims() uint64 }); ok {
+		if ignoring, ok := r.(interface{ IgnoredTierClaims() uint64 }); ok {
 			ignores = true
-			ignored += r.IgnoredTierClaims()
+			ignored += ignoring.IgnoredTierClaims()
 		}
-		r, ok := r.(interface{ Stats() tenant.ResolverStats })
+		verifying, ok := r.(interface{ Stats() tenant.ResolverStats })
 		if !ok {
 			continue
 		}
 		verifies = true
-		stats := r.Stats()
+		stats := verifying.Stats()
 		sum.Recalled += stats.Recalled
 		sum.Verified += stats.Verified
 		sum.Remembered += stats.Remembered
 		for _, k := range stats.Keys {
-			issuers[strings.ToValidUTF8(k.Issuer, "?")] = k // of one that several resolvers have, the last: a series can only be sent once
+			issuers[strings.ToValidUTF8(k.Issuer, "?")] = k // of two resolvers' the last: a series can only be sent once
 		}
 	}
 	if ignores {
@@ -82,30 +81,4 @@ func (d *resolverDescriptions) collect(ch chan<- prometheus.Metric, root tenant.
 		}
 		ch <- gauge(d.fetchedAt, fetched, issuer)
 	}
-}
-
-// resolvers are r and all that it asks, each once, as far as it says by a method Unwrap() []tenant.Resolver.
-func resolvers(r tenant.Resolver) (all []tenant.Resolver) {
-	seen := map[uintptr]bool{}
-	var visit func(tenant.Resolver)
-	visit = func(r tenant.Resolver) {
-		v := reflect.ValueOf(r)
-		if !v.IsValid() {
-			return
-		}
-		if v.Kind() == reflect.Pointer { // what else there is has no counts of its own
-			if seen[v.Pointer()] {
-				return
-			}
-			seen[v.Pointer()] = true
-		}
-		all = append(all, r)
-		if outer, ok := r.(interface{ Unwrap() []tenant.Resolver }); ok {
-			for _, inner := range outer.Unwrap() {
-				visit(inner)
-			}
-		}
-	}
-	visit(r)
-	return all
 }

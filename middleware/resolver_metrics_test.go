@@ -22,11 +22,11 @@ type verifying struct {
 func (v verifying) Stats() tenant.ResolverStats { return v.stats }
 
 func TestMetrics_SayHowResolversAreDoing(t *testing.T) {
-	one := verifying{named, tenant.ResolverStats{Recalled: 90, Verified: 10, Remembered: 4, Keys: []tenant.KeyStats{
+	one := verifying{named, tenant.ResolverStats{Recalled: 90, Verified: 10, Remembered: 4, Keys: []tenant.IssuerKeyStats{
 		{Issuer: "https://a/", Keys: 2, Skipped: 1, Fetches: 5, Failures: 3, Fetched: time.Unix(1_700_000_000, 5)},
 		{Issuer: "b\xff"},
 	}}}
-	other := verifying{named, tenant.ResolverStats{Recalled: 1, Verified: 2, Remembered: 3, Keys: []tenant.KeyStats{
+	other := verifying{named, tenant.ResolverStats{Recalled: 1, Verified: 2, Remembered: 3, Keys: []tenant.IssuerKeyStats{
 		{Issuer: "https://c/", Keys: 1}, {Issuer: "b\xff", Keys: 9},
 	}}}
 	g := newGate(t, middleware.Config{

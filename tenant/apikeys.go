@@ -60,7 +60,7 @@ type APIKeysConfig struct {
 
 // APIKeys is a [Resolver] that finds the tenant of a request by an API key. It keeps the SHA-256 of each key and no
 // key, so that a look at its memory, or at the store behind it, lets nobody in. That holds for keys that nobody can
-// guess, such as those of [NewAPIKey]; it is not for passwords.
+// guess, such as those of [GenerateAPIKey]; it is not for passwords.
 //
 // A key that is there is never passed over: one that is empty, longer than 512 bytes, has other than printable ASCII in
 // it, or is not known is [ErrInvalid], and two of them are [ErrMalformed]. Without one it is [ErrNoCredential].
@@ -160,11 +160,11 @@ func HashAPIKey(key string) [sha256.Size]byte {
 	return sha256.Sum256(buf[:copy(buf[:], key)])
 }
 
-// NewAPIKey makes an API key, prefix and then at least 128 random bits as capital letters and digits, and its hash.
+// GenerateAPIKey makes an API key, prefix and then at least 128 random bits as capital letters and digits, and its hash.
 // Show the key to its owner once, and keep the hash. A prefix that no key can have (see [APIKeysConfig]) panics.
-func NewAPIKey(prefix string) (key string, hash [sha256.Size]byte) {
+func GenerateAPIKey(prefix string) (key string, hash [sha256.Size]byte) {
 	if !usablePrefix(prefix) {
-		panic("tenant: NewAPIKey: prefix: " + errPrefix.Error())
+		panic("tenant: GenerateAPIKey: prefix: " + errPrefix.Error())
 	}
 	key = prefix + rand.Text()
 	return key, HashAPIKey(key)

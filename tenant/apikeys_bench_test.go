@@ -8,7 +8,7 @@ import (
 )
 
 func TestAPIKeys_GoodKeyAllocatesNothing(t *testing.T) {
-	key, h := tenant.NewAPIKey("acme_live_")
+	key, h := tenant.GenerateAPIKey("acme_live_")
 	keys := newAPIKeys(t, tenant.APIKeysConfig{Keys: map[hash]tenant.Tenant{h: acme}})
 	r := &http.Request{Header: http.Header{"X-Api-Key": {key}}}
 	if allocs := testing.AllocsPerRun(100, func() { keys.Resolve(r) }); allocs > 0 {
@@ -24,14 +24,14 @@ func BenchmarkAPIKeys(b *testing.B) {
 		requests[name] = append(requests[name], &http.Request{Header: http.Header{"X-Api-Key": {key}}})
 	}
 	for i := range tenants {
-		key, h := tenant.NewAPIKey(cfg.Prefix)
+		key, h := tenant.GenerateAPIKey(cfg.Prefix)
 		cfg.Keys[h] = acme
 		add("many keys", key)
 		if i == 0 {
 			add("hot key", key)
 		}
 	}
-	unknown, _ := tenant.NewAPIKey(cfg.Prefix)
+	unknown, _ := tenant.GenerateAPIKey(cfg.Prefix)
 	add("unknown key", unknown)
 	keys := newAPIKeys(b, cfg)
 	for name, of := range requests {

@@ -81,7 +81,7 @@ func TestAPIKeys_EverythingAtOnce(t *testing.T) {
 	keys := newAPIKeys(t, tenant.APIKeysConfig{})
 	var wg sync.WaitGroup
 	for i := range 4 {
-		key, h := tenant.NewAPIKey("tg_")
+		key, h := tenant.GenerateAPIKey("tg_")
 		wg.Go(func() {
 			r := &http.Request{Header: http.Header{"X-Api-Key": {key}}}
 			for range 500 {

@@ -92,7 +92,7 @@ func TestNewAPIKey_IsGoodAndNeverTheSame(t *testing.T) {
 	keys := newAPIKeys(t, tenant.APIKeysConfig{Scheme: "Bearer", Prefix: "sentinel-7Qz_"})
 	seen := map[string]bool{}
 	for i := range 100 {
-		key, h := tenant.NewAPIKey("sentinel-7Qz_")
+		key, h := tenant.GenerateAPIKey("sentinel-7Qz_")
 		if seen[key] || !form.MatchString(key) || h != tenant.HashAPIKey(key) {
 			t.Fatalf("key %d is the same as one before, of another form, or not of its hash", i)
 		}
@@ -106,11 +106,11 @@ func TestNewAPIKey_IsGoodAndNeverTheSame(t *testing.T) {
 
 func TestNewAPIKey_PrefixThatNoKeyCanHave(t *testing.T) {
 	for _, prefix := range []string{"a b", "a,", "\u00e9", "a\n", strings.Repeat("p", 129)} {
-		if text := panicText(func() { tenant.NewAPIKey(prefix) }); !strings.HasPrefix(text, "tenant: NewAPIKey: prefix") {
-			t.Errorf("NewAPIKey(%.20q) panics with %q, want one that names the prefix", prefix, text)
+		if text := panicText(func() { tenant.GenerateAPIKey(prefix) }); !strings.HasPrefix(text, "tenant: GenerateAPIKey: prefix") {
+			t.Errorf("GenerateAPIKey(%.20q) panics with %q, want one that names the prefix", prefix, text)
 		}
 	}
-	if key, _ := tenant.NewAPIKey(""); len(key) < 26 {
+	if key, _ := tenant.GenerateAPIKey(""); len(key) < 26 {
 		t.Errorf("a key without a prefix has %d bytes, want 26 or more", len(key))
 	}
 }

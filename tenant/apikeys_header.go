@@ -69,6 +69,7 @@ func isToken(s string) bool {
 	return s != ""
 }
 
+// isTokenChar is as in package jwttenant, which reads the header in the same way.
 func isTokenChar(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
 		strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0

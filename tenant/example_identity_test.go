@@ -10,7 +10,7 @@ import (
 
 func ExampleNewAPIKeys() {
 	// Once, where the key is made: its owner gets the key, the service keeps the hash.
-	key, hash := tenant.NewAPIKey("acme_live_")
+	key, hash := tenant.GenerateAPIKey("acme_live_")
 
 	keys, err := tenant.NewAPIKeys(tenant.APIKeysConfig{
 		Prefix: "acme_live_",
@@ -34,7 +34,7 @@ func ExampleNewAPIKeys() {
 
 // API keys and tokens share the Authorization header, and who has neither is let in on a tier of its own.
 func ExampleFirst_keysAndTokens() {
-	key, hash := tenant.NewAPIKey("acme_live_")
+	key, hash := tenant.GenerateAPIKey("acme_live_")
 	keys, err := tenant.NewAPIKeys(tenant.APIKeysConfig{
 		Scheme: "Bearer",
 		Prefix: "acme_live_",
@@ -63,7 +63,7 @@ func ExampleFirst_keysAndTokens() {
 }
 
 func ExampleSubdomain() {
-	key, hash := tenant.NewAPIKey("")
+	key, hash := tenant.GenerateAPIKey("")
 	keys, err := tenant.NewAPIKeys(tenant.APIKeysConfig{Keys: map[[32]byte]tenant.Tenant{hash: {ID: "acme"}}})
 	if err != nil {
 		fmt.Println(err)

@@ -14,8 +14,11 @@ import (
 // The client sees a fixed text for each; the error itself goes to the gate's Observe hook only. It must not contain
 // the credential.
 //
-// A resolver may have more methods, and the gate looks for those it knows, such as [APIKeys.Challenge]. One that asks
-// others hides theirs: give it a method Unwrap() []Resolver that returns them, as those of [First] and [Subdomain] have.
+// What else a resolver has, the gate uses:
+//
+//   - Challenge() string, the scheme to name in WWW-Authenticate; "Bearer" where none has it.
+//   - Stats() ResolverStats and IgnoredTierClaims() uint64, for the metrics.
+//   - Unwrap() []Resolver, the others that it asks, as [First] and [Subdomain] do: else it hides what they have.
 type Resolver interface {
 	Resolve(r *http.Request) (Tenant, error)
 }

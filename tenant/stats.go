@@ -14,11 +14,11 @@ type ResolverStats struct {
 	// Remembered is how many tokens are remembered now, some of which may be good no more.
 	Remembered int
 	// Keys are those that are fetched, one element for each issuer with such.
-	Keys []KeyStats
+	Keys []IssuerKeyStats
 }
 
-// KeyStats are counts of the keys that are fetched for one issuer, and what is so now.
-type KeyStats struct {
+// IssuerKeyStats are counts of the keys that are fetched for one issuer, and what is so now.
+type IssuerKeyStats struct {
 	// Issuer is its name.
 	Issuer string
 	// Keys is how many keys tokens are verified with. Skipped is how many others the issuer publishes that do not count.

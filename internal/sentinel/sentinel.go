@@ -47,7 +47,15 @@ func Hide(secret string) {
 }
 
 // Watch returns m with an eye on what it prints: Run fails if that has a secret in it. *[testing.M] is such an m.
-func Watch(m interface{ Run() int }) interface{ Run() int } { return watched{m} }
+//
+// What was printed last is lost where a test panics, for it had not passed yet. SENTINEL=off in the environment watches
+// nothing, to see it.
+func Watch(m interface{ Run() int }) interface{ Run() int } {
+	if os.Getenv("SENTINEL") == "off" {
+		return m
+	}
+	return watched{m}
+}
 
 type watched struct{ m interface{ Run() int } }
 
@@ -132,8 +140,8 @@ var spellings = func() []string {
 	}
 	for before := range 3 {
 		encoded := base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("x", before) + Text))
-		// What depends on the bytes around it is cut off: two characters at either end.
-		all = append(all, encoded[before+1:len(encoded)-2], strings.NewReplacer("-", "+", "_", "/").Replace(encoded[before+1:len(encoded)-2]))
+		inner := encoded[before+1 : len(encoded)-2] // what does not depend on the bytes around it
+		all = append(all, inner, strings.NewReplacer("-", "+", "_", "/").Replace(inner))
 	}
 	return all
 }()

@@ -89,6 +89,14 @@ func TestWatch_OutputAndCodeAreThoseOfTheTests(t *testing.T) {
 	}
 }
 
+func TestWatch_CanBeSwitchedOff(t *testing.T) {
+	t.Setenv("SENTINEL", "off")
+	print := runs(func() { fmt.Println(sentinel.Text) })
+	if got := quietly(t, func() int { return sentinel.Watch(print).Run() }); got != 0 {
+		t.Errorf("the tests end with %d, want 0", got)
+	}
+}
+
 type failing struct{}
 
 func (failing) Run() int {

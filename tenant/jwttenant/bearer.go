@@ -70,7 +70,8 @@ func cookie(req *http.Request, name string) (string, error) {
 	return token, nil
 }
 
-// isTokenChar reports whether c may stand in the name of a scheme (RFC 9110, 5.6.2).
+// isTokenChar reports whether c may stand in the name of a scheme (RFC 9110, 5.6.2). Package tenant, which reads API keys
+// in the same way, has it too.
 func isTokenChar(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
 		strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0

@@ -1,7 +1,6 @@
 package jwttenant
 
 import (
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,18 +108,4 @@ func (i *issuer) tenantsIn(claim string) (ids []string) {
 		add(i.nameIn(claim))
 	}
 	return ids
-}
-
-// choose makes t the tenant of a request, where its token names several.
-func (v *verified) choose(r *http.Request) (tenant.Tenant, error) {
-	t := v.tenant
-	if len(v.choices) == 0 {
-		return t, nil
-	}
-	id, ok := v.issuer.tenantSelect(r, slices.Clone(v.choices))
-	if !ok || !slices.Contains(v.choices, id) {
-		return tenant.Tenant{}, errNotChosen
-	}
-	t.ID = id
-	return t, nil
 }

@@ -23,7 +23,7 @@ func TestResolve_GoodTokenGivesTenant(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("tenant (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(jwttenant.Stats{Accepted: 1, Verified: 1, Remembered: 1}, r.Stats()); diff != "" {
+		if diff := cmp.Diff(tenant.ResolverStats{Accepted: 1, Verified: 1, Remembered: 1}, r.Stats()); diff != "" {
 			t.Errorf("Stats (-want +got):\n%s", diff)
 		}
 	})

@@ -32,9 +32,9 @@ type Config struct {
 	// MaxRemembered is how many verified tokens are remembered, so that they are not verified again each time they come;
 	// by their SHA-256, and with their claims: a kilobyte or so each. 0: 10,000. Negative: none is.
 	MaxRemembered int
-	// MaxRememberedOfTenant is how many of them may be one tenant's. 0: half of MaxRemembered. Less than 0 or more than
+	// MaxRememberedPerTenant is how many of them may be one tenant's. 0: half of MaxRemembered. Less than 0 or more than
 	// MaxRemembered is an error.
-	MaxRememberedOfTenant int
+	MaxRememberedPerTenant int
 	// MaxVerifications is how many tokens are verified at one time: forged ones cannot take more of the machine than that.
 	// Other requests wait their turn, up to 1000 for each; beyond that they are refused with [tenant.ErrUnavailable].
 	// Remembered tokens do not wait. 0: half of GOMAXPROCS, at least 1. Less than 0 is an error.
@@ -84,7 +84,7 @@ func New(cfg Config) (*Resolver, error) {
 	}
 	r.verifications = newVerifications(cfg.MaxVerifications)
 	if cfg.MaxRemembered > 0 {
-		r.memory, r.refusals = newMemory(cfg.MaxRemembered, cfg.MaxRememberedOfTenant), new(refusals)
+		r.memory, r.refusals = newMemory(cfg.MaxRemembered, cfg.MaxRememberedPerTenant), new(refusals)
 	}
 	for _, keys := range r.fetched {
 		keys.start()
@@ -97,7 +97,7 @@ func (c *Config) setDefaults() {
 	c.Leeway = cmp.Or(c.Leeway, defaultLeeway)
 	c.MaxTokenBytes = cmp.Or(c.MaxTokenBytes, defaultTokenBytes)
 	c.MaxRemembered = cmp.Or(c.MaxRemembered, defaultRemembered)
-	c.MaxRememberedOfTenant = cmp.Or(c.MaxRememberedOfTenant, (c.MaxRemembered+1)/2)
+	c.MaxRememberedPerTenant = cmp.Or(c.MaxRememberedPerTenant, (c.MaxRemembered+1)/2)
 	c.MaxVerifications = cmp.Or(c.MaxVerifications, max(1, runtime.GOMAXPROCS(0)/2))
 }
 
@@ -117,7 +117,7 @@ func (c *Config) check(found faults) {
 		found.add("MaxRemembered is %d, want at most %d", c.MaxRemembered, maxRemembered)
 	}
 	if c.MaxRemembered > 0 {
-		within("MaxRememberedOfTenant", c.MaxRememberedOfTenant, c.MaxRemembered)
+		within("MaxRememberedPerTenant", c.MaxRememberedPerTenant, c.MaxRemembered)
 	}
 	if c.Cookie != "" && (&http.Cookie{Name: c.Cookie}).Valid() != nil {
 		found.add("Cookie is %.140q, which no cookie can be called", c.Cookie)

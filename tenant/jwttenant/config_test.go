@@ -48,11 +48,11 @@ func TestNew_ImpossibleSettings(t *testing.T) {
 		{"negative size", func(c *jwttenant.Config) { c.MaxTokenBytes = -1 }, "MaxTokenBytes is -1"},
 		{"size over 64 KiB", func(c *jwttenant.Config) { c.MaxTokenBytes = 65537 }, "MaxTokenBytes is 65537"},
 		{"negative tokens of a tenant", func(c *jwttenant.Config) {
-			c.MaxRememberedOfTenant = -1
-		}, "MaxRememberedOfTenant is -1, want 0 to 10000"},
+			c.MaxRememberedPerTenant = -1
+		}, "MaxRememberedPerTenant is -1, want 0 to 10000"},
 		{"more tokens of a tenant than in all", func(c *jwttenant.Config) {
-			c.MaxRemembered, c.MaxRememberedOfTenant = 10, 11
-		}, "MaxRememberedOfTenant is 11, want 0 to 10"},
+			c.MaxRemembered, c.MaxRememberedPerTenant = 10, 11
+		}, "MaxRememberedPerTenant is 11, want 0 to 10"},
 		{"more tokens than memory", func(c *jwttenant.Config) { c.MaxRemembered = 1 << 40 }, "MaxRemembered is 1099511627776"},
 		{"negative verifications", func(c *jwttenant.Config) { c.MaxVerifications = -1 }, "MaxVerifications is -1"},
 		{"a cookie of no name", func(c *jwttenant.Config) { c.Cookie = "a b" }, `Cookie is "a b"`},
@@ -62,6 +62,9 @@ func TestNew_ImpossibleSettings(t *testing.T) {
 		{"another audience claim beside RFC 9068", func(c *jwttenant.Config) {
 			c.Issuers[0].RFC9068, c.Issuers[0].AudienceClaim = true, "client_id"
 		}, "Issuers[0].AudienceClaim is set beside RFC9068"},
+		{"iss for an audience", func(c *jwttenant.Config) {
+			c.Issuers[0].AudienceClaim = "iss"
+		}, "Issuers[0].AudienceClaim is iss"},
 		{"values for no template", func(c *jwttenant.Config) {
 			c.Issuers[0].IssuerValues = []string{"a"}
 		}, "Issuers[0].IssuerValues is set"},
@@ -233,11 +236,13 @@ func TestNew_KeyFunctionForTwoAlgorithmsOfOneKindOfKey(t *testing.T) {
 	newResolver(t, keyIssuer(source, "RS256", "ES256", "ES384", "ES512", "Ed25519"))
 }
 
-func TestNew_SourceWithoutKeysSaysWhy(t *testing.T) {
+func TestNew_ReturnsWhatWasWrongWhereTheIssuerWasMade(t *testing.T) {
 	why := errors.New("the domain is missing")
-	_, err := jwttenant.New(oneIssuer(keyIssuer(jwttenant.NoKeys(why), "ES256")))
-	if !errors.Is(err, why) || !strings.Contains(err.Error(), "Issuers[0].Keys: the domain is missing") {
-		t.Errorf("error %v, want %v of Issuers[0].Keys", err, why)
+	issuer := hmacIssuer()
+	issuer.Err = why
+	_, err := jwttenant.New(oneIssuer(issuer))
+	if !errors.Is(err, why) || !strings.Contains(err.Error(), "jwttenant: Issuers[0].Err: the domain is missing") {
+		t.Errorf("error %v, want %v of Issuers[0].Err", err, why)
 	}
 }
 
@@ -245,14 +250,4 @@ func TestNew_ClaimThatUsersEditIsTakenIfAskedForByName(t *testing.T) {
 	issuer := hmacIssuer()
 	issuer.TenantClaim, issuer.UserEditable = []string{"user_metadata", "tenant"}, []string{"user_metadata"}
 	checkAnswer(t, newResolver(t, issuer), request(token(claims{"user_metadata": claims{"tenant": "acme"}})), nil)
-}
-
-func TestNew_NoKeysIsNeverASource(t *testing.T) {
-	checkRefused(t, oneIssuer(keyIssuer(jwttenant.NoKeys(nil), "ES256")), "Issuers[0].Keys: NoKeys is given no error")
-	if err := jwttenant.NoKeys(nil).Err(); err == nil {
-		t.Error("NoKeys(nil) has no error")
-	}
-	if err := jwttenant.HMAC(nil).Err(); err != nil {
-		t.Errorf("HMAC has the error %v, which is for New to find", err)
-	}
 }

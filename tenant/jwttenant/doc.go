@@ -20,7 +20,7 @@
 //     [HMAC], [Keyfunc]: keys that are there.
 //   - [Config.Revoked]: tokens that are taken back before they expire.
 //   - [OnlyTenant], [TenantOfHost]: tokens with several tenants.
-//   - [Resolver.Stats]: counts. The gate has them among its metrics.
+//   - [Resolver.Stats]: counts. The gate has most of them among its metrics.
 //
 // # What is accepted
 //
@@ -55,7 +55,7 @@
 // two signatures that ECDSA has for everything: list what is revoked by jti, sub or sid, and not by text.
 //
 // Only tokens with a good signature are remembered so, that name a tenant: at most [Config.MaxRemembered], and of one
-// tenant [Config.MaxRememberedOfTenant], or of one set of tenants where tokens name several.
+// tenant [Config.MaxRememberedPerTenant], or of one set of tenants where tokens name several.
 // Where there is no more room, the tenant with the most makes it. A token whose signature was bad, or that named no
 // tenant, is remembered apart, for ten seconds, so that it costs nothing to send it over and over. No more than
 // [Config.MaxVerifications] are verified at one time.
@@ -64,7 +64,7 @@
 //
 // [Resolver.Resolve] returns an error that matches one of package tenant's, for the answer, and says the cause in its
 // text, for the operator. Every cause is a fixed text: neither the token nor anything out of it gets into an error,
-// except what a key function puts there itself. Which rule spoke first is no part of the contract.
+// except what a key function, or Revoked, puts there itself. Which rule spoke first is no part of the contract.
 //
 // # When not to use it
 //

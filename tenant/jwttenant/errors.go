@@ -3,6 +3,7 @@ package jwttenant
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tenantgate/tenantgate/tenant"
 )
@@ -65,3 +66,24 @@ func foreign(err error) error {
 func malformed(why string) error { return fmt.Errorf("%w: %s", tenant.ErrMalformed, why) }
 func invalid(why string) error   { return fmt.Errorf("%w: %s", tenant.ErrInvalid, why) }
 func forbidden(why string) error { return fmt.Errorf("%w: %s", tenant.ErrForbidden, why) }
+
+var (
+	// errBusy is the answer to a request for which there is no time.
+	errBusy error = unavailable{"too many tokens to verify", time.Second}
+	// errKeyGone is the answer to one whose key was taken back while it waited. It may be signed by a new one of that ID.
+	errKeyGone error = unavailable{"the key was taken back a moment ago", time.Second}
+	// errKeysClosed is the answer once the keys are fetched no more.
+	errKeysClosed error = unavailable{"the resolver was closed", time.Second}
+)
+
+// unavailable is an error for which a client should come again later.
+type unavailable struct {
+	why   string
+	after time.Duration
+}
+
+func (u unavailable) Error() string { return tenant.ErrUnavailable.Error() + ": " + u.why }
+func (u unavailable) Unwrap() error { return tenant.ErrUnavailable }
+
+// RetryAfter is how long a client should wait.
+func (u unavailable) RetryAfter() time.Duration { return u.after }

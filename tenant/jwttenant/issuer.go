@@ -23,7 +23,7 @@ type issuer struct {
 	tenantSelect  func(*http.Request, []string) (string, bool)
 	tierClaim     []string
 	tenants       map[string]struct{} // nil: any
-	accessToken   bool
+	rfc9068       bool
 
 	directoryClaim, directory string // the claim in the template of the name, and what it must be; "" no template
 }
@@ -75,7 +75,7 @@ func (i *issuer) checkClaims(claims object) error {
 			return errNotText
 		}
 	}
-	if i.accessToken && !hasAccessTokenClaims(claims) {
+	if i.rfc9068 && !hasAccessTokenClaims(claims) {
 		return errProfile
 	}
 	return nil
@@ -88,7 +88,7 @@ func (i *issuer) acceptsType(typ string) bool {
 	if len(typ) > len(prefix) && strings.EqualFold(typ[:len(prefix)], prefix) {
 		typ = typ[len(prefix):]
 	}
-	return strings.EqualFold(typ, "at+jwt") || !i.accessToken && (typ == "" || strings.EqualFold(typ, "JWT"))
+	return strings.EqualFold(typ, "at+jwt") || !i.rfc9068 && (typ == "" || strings.EqualFold(typ, "JWT"))
 }
 
 // checkTimes judges exp, nbf and iat (RFC 7519, 4.1.4 to 4.1.6).

@@ -22,7 +22,8 @@ type Issuer struct {
 	// issuer's would do here too.
 	Audience string
 	// AudienceClaim is the claim that has Audience in tokens without aud: some providers have only azp or client_id, which
-	// say for which application, and not for which service, a token was issued. Empty: aud is required.
+	// say for which application, and not for which service, a token was issued. With "iss", which says neither,
+	// RequiredClaims must. Empty: aud is required.
 	AudienceClaim string
 	// RequiredClaims are claims that a token must have, by name, and their values: a text that is one of the list. An empty
 	// text in the list: the claim may be missing too. An empty list: any text will do, but for the empty one. They keep
@@ -66,6 +67,10 @@ type Issuer struct {
 	// RFC9068 accepts nothing but access tokens as RFC 9068 has them: typ is "at+jwt", and sub, client_id, iat and jti
 	// are required too. Not beside AudienceClaim: aud is required there.
 	RFC9068 bool
+
+	// Err says what is wrong with the settings that the Issuer was made of, by a function such as those of package
+	// provider: [New] returns it, whatever has been changed in the Issuer since. Nil: nothing.
+	Err error
 }
 
 // OnlyTenant is an [Issuer.TenantSelect] for tokens that name one tenant, in a list: it chooses the only one, and none
@@ -145,6 +150,9 @@ func (c Issuer) template(found faults) (before, claim, after string, ok bool) {
 // open returns the issuer ready for use, but for its name, unless it adds to found. alone says that there is no other
 // issuer.
 func (c Issuer) open(found faults, alone bool) *issuer {
+	if c.Err != nil {
+		found.add("Err: %w", c.Err)
+	}
 	if c.Issuer == "" {
 		found.add("Issuer is empty")
 	}
@@ -153,6 +161,9 @@ func (c Issuer) open(found faults, alone bool) *issuer {
 	}
 	if c.RFC9068 && c.AudienceClaim != "" {
 		found.add("AudienceClaim is set beside RFC9068, where aud is required")
+	}
+	if c.AudienceClaim == "iss" && len(c.RequiredClaims) == 0 {
+		found.add("AudienceClaim is iss, which names no service: want RequiredClaims that do")
 	}
 	if _, ok := c.RequiredClaims[""]; ok {
 		found.add("RequiredClaims has an empty name")
@@ -188,7 +199,7 @@ func (c Issuer) open(found faults, alone bool) *issuer {
 		tenantSelect:  c.TenantSelect,
 		tierClaim:     slices.Clone(c.TierClaim),
 		tenants:       c.tenantSet(found, alone),
-		accessToken:   c.RFC9068,
+		rfc9068:       c.RFC9068,
 	}
 }
 

@@ -72,7 +72,7 @@ func TestResolve_ForbiddenOnlyWithAGoodToken(t *testing.T) {
 		{"expired", forged(claims{"exp": 1}), tenant.ErrInvalid},
 		{"expired, well signed, no tenant", token(claims{"exp": 1, "tenant_id": absent}), tenant.ErrInvalid},
 	})
-	if diff := cmp.Diff(jwttenant.Stats{Refused: 4, Verified: 2}, r.Stats()); diff != "" {
+	if diff := cmp.Diff(tenant.ResolverStats{Refused: 4, Verified: 2}, r.Stats()); diff != "" {
 		t.Errorf("Stats (-want +got):\n%s", diff)
 	}
 }

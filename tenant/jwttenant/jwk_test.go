@@ -135,9 +135,9 @@ func checkOne(t *testing.T, key any, skip string) {
 	r := newFetching(t, p, jwttenant.JWKSConfig{Logger: logger}, "ES256", "ES384", "ES512", "RS256", "EdDSA")
 	checkReady(t, r.Ready(t.Context()), "")
 	checkAnswer(t, r, request(es256("good", ecKey())), nil)
-	want := jwttenant.KeyStats{Keys: 2, Fetches: 1}
+	want := tenant.IssuerKeyStats{Keys: 2, Fetches: 1}
 	if skip != "" {
-		want = jwttenant.KeyStats{Keys: 1, Skipped: 1, Fetches: 1}
+		want = tenant.IssuerKeyStats{Keys: 1, Skipped: 1, Fetches: 1}
 		if line := lines.await(t, "are skipped"); !strings.Contains(line, skip) {
 			t.Errorf("the log has %s, want %q in it", line, skip)
 		}

@@ -29,7 +29,8 @@ import (
 // stops counting at the next fetch, and so do the tokens that were remembered for it. A document that is no JWK Set
 // changes nothing; one without a key that counts leaves none.
 //
-// A token without kid is for the keys without kid, or for the only key where there is but one. A key with the member
+// A token without kid is for the keys without kid, or for the only key where there is but one. An issuer that rotates
+// without a new kid is found out at the next refresh only, and until then its tokens are refused as forged. A key with the member
 // issuer signs for that issuer only, where {tenantid} stands for one part of a path: Microsoft publishes such.
 func JWKS(url string, cfg JWKSConfig) KeySource {
 	return KeySource{open: func(use keyUse) (keySet, error) {
@@ -38,11 +39,11 @@ func JWKS(url string, cfg JWKSConfig) KeySource {
 	}}
 }
 
-// JWKSConfig configures [JWKS] and [Discovery]. The zero value is good for production. A negative value is an error, but
-// for MaxWait.
+// JWKSConfig configures [JWKS] and [Discovery]. The zero value is good for production. Negative values are errors, but for
+// MaxWait, and so are times of more than a year, for Timeout and MaxWait of more than a minute.
 type JWKSConfig struct {
 	// Refresh is the time between two fetches where the issuer does not say how long its keys stay (Cache-Control:
-	// max-age). 0: 15 minutes, or MaxRefresh where that is less.
+	// max-age): up to a tenth less, so that replicas do not come in step. 0: 15 minutes, or MaxRefresh where that is less.
 	Refresh time.Duration
 	// MaxRefresh bounds the time between two fetches, whatever the issuer says: while it is up, a key that it takes back
 	// goes on working for at most that long, and Timeout. 0: 1 hour, or Refresh where that is more.
@@ -55,15 +56,15 @@ type JWKSConfig struct {
 	// 0: 24 hours, or twice MaxRefresh and Timeout together where that is more.
 	MaxStale time.Duration
 	// MaxWait is how long requests wait for keys: all that come before the first fetch has ended, however many, and of
-	// those with unknown key IDs the one that caused a fetch. 0: 1 second. Negative: none waits.
+	// those with unknown key IDs the one that caused a fetch. None waits twice. 0: 1 second. Negative: none waits.
 	MaxWait time.Duration
 	// Timeout bounds the time for one fetch, with [Discovery] for both documents. 0: 5 seconds.
 	Timeout time.Duration
 	// MaxBytes bounds the size of one document, decompressed; a longer one is not read to its end. 0: 1 MiB. More than
 	// 64 MiB is an error.
 	MaxBytes int64
-	// Transport makes the requests, and must heed their contexts; for an issuer with a private certificate authority, say. Nil: one of its own, which is
-	// like http.DefaultTransport when New is called, and is closed with the resolver.
+	// Transport makes the requests, and must heed their contexts; for an issuer with a private certificate authority, say.
+	// Nil: one of its own, which is like http.DefaultTransport when New is called, and is closed with the resolver.
 	Transport http.RoundTripper
 	// Logger gets a line when fetching begins to fail, when it works again, when the keys that are skipped are others than
 	// before, and when no key is left. Nil: slog.Default().
@@ -81,16 +82,20 @@ const (
 func (cfg JWKSConfig) withDefaults() (JWKSConfig, []error) {
 	var errs []error
 	found := faults{"JWKSConfig.", &errs}
-	for _, field := range []struct {
-		name  string
-		value int64
-	}{
-		{"Refresh", int64(cfg.Refresh)}, {"MaxRefresh", int64(cfg.MaxRefresh)}, {"Cooldown", int64(cfg.Cooldown)},
-		{"MaxStale", int64(cfg.MaxStale)}, {"Timeout", int64(cfg.Timeout)}, {"MaxBytes", cfg.MaxBytes},
-	} {
-		if field.value < 0 {
-			found.add("%s is less than 0", field.name)
+	within := func(name string, value, most time.Duration) {
+		if value < 0 || value > most {
+			found.add("%s is %v, want 0 to %v", name, value, most)
 		}
+	}
+	const year = 365 * 24 * time.Hour
+	within("Refresh", cfg.Refresh, year)
+	within("MaxRefresh", cfg.MaxRefresh, year)
+	within("Cooldown", cfg.Cooldown, year)
+	within("MaxStale", cfg.MaxStale, year)
+	within("Timeout", cfg.Timeout, time.Minute)
+	within("MaxWait", max(cfg.MaxWait, 0), time.Minute)
+	if cfg.MaxBytes < 0 || cfg.MaxBytes > mostMaxBytes {
+		found.add("MaxBytes is %d, want 0 to %d", cfg.MaxBytes, mostMaxBytes)
 	}
 	if len(errs) > 0 {
 		return cfg, errs
@@ -110,9 +115,6 @@ func (cfg JWKSConfig) withDefaults() (JWKSConfig, []error) {
 	}
 	if least := cfg.MaxRefresh + cfg.Timeout; cfg.MaxStale < least {
 		found.add("MaxStale is %v, want %v (MaxRefresh and Timeout) or more", cfg.MaxStale, least)
-	}
-	if cfg.MaxBytes > mostMaxBytes {
-		found.add("MaxBytes is %d, want at most %d", cfg.MaxBytes, mostMaxBytes)
 	}
 	return cfg, errs
 }

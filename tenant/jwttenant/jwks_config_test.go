@@ -1,6 +1,7 @@
 package jwttenant_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -25,6 +26,11 @@ func TestNew_NamesWhatIsWrongWithFetchedKeys(t *testing.T) {
 	template.IssuerValues = []string{"a"}
 	negative := jwttenant.JWKSConfig{
 		Refresh: -1, MaxRefresh: -1, Cooldown: -1, MaxStale: -1, Timeout: -1, MaxBytes: -1,
+	}
+	const endless = math.MaxInt64
+	great := jwttenant.JWKSConfig{
+		Refresh: endless, MaxRefresh: endless, Cooldown: endless, MaxStale: endless, Timeout: endless, MaxBytes: endless,
+		MaxWait: endless,
 	}
 	cooldown := jwttenant.JWKSConfig{Cooldown: time.Hour}
 	settings := []string{"Refresh", "MaxRefresh", "Cooldown", "MaxStale", "Timeout", "MaxBytes"}
@@ -60,6 +66,7 @@ func TestNew_NamesWhatIsWrongWithFetchedKeys(t *testing.T) {
 		"empty fragment":          {jwks("https://id.example.com/#"), []string{"fragment"}},
 		"HMAC":                    {hmac, []string{"HMAC"}},
 		"negative":                {with(negative), settings},
+		"endless":                 {with(great), append(settings, "MaxWait")},
 		"negative MaxWait":        {with(jwttenant.JWKSConfig{MaxWait: -1}), nil},
 		"Refresh above its bound": {with(jwttenant.JWKSConfig{Refresh: 2, MaxRefresh: 1}), []string{"Refresh is 2ns"}},
 		"Refresh below Cooldown":  {with(jwttenant.JWKSConfig{Refresh: 1, Cooldown: 2}), []string{"Refresh is 1ns"}},

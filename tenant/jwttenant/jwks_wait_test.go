@@ -3,6 +3,7 @@ package jwttenant_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -46,6 +47,24 @@ func TestJWKS_RequestWaitsNoLongerThanItsContext(t *testing.T) {
 	})
 }
 
+// TestResolve_TokenThatExpiresWhileItsKeyIsFetchedIsRefused: it was good when it came.
+func TestResolve_TokenThatExpiresWhileItsKeyIsFetchedIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := publishing()
+		p.serve(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Minute - time.Millisecond)
+			answering(keySet(jwk("a", ecKey(), nil)))(w, r)
+		})
+		r := newFetching(t, p, jwttenant.JWKSConfig{MaxWait: time.Minute, Timeout: time.Minute})
+		short := claims{"exp": time.Now().Unix() + 29} // 59 s with the leeway
+		checkAnswer(t, r, request(signedBy("a", "ES256", ecKey(), short)), tenant.ErrInvalid)
+		if got := r.Stats(); got.Verified != 1 || got.Remembered != 0 {
+			t.Errorf("%d verified and %d remembered, want 1 and none: it is not for its key that it is refused",
+				got.Verified, got.Remembered)
+		}
+	})
+}
+
 // TestJWKS_ClientThatLeavesWhileItWaitsIsSeenToHaveLeft: the gate counts it as cancelled, and not as a refusal.
 func TestJWKS_ClientThatLeavesWhileItWaitsIsSeenToHaveLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +102,7 @@ func TestJWKS_CloseFreesWhoWaits(t *testing.T) {
 		p := publishing()
 		p.serve(hanging)
 		logger, lines := newLogger()
-		r := newFetching(t, p, jwttenant.JWKSConfig{MaxWait: time.Hour, Timeout: time.Hour, Logger: logger})
+		r := newFetching(t, p, jwttenant.JWKSConfig{MaxWait: time.Minute, Timeout: time.Minute, Logger: logger})
 		var wg sync.WaitGroup
 		wg.Go(func() { checkAnswer(t, r, request(es256("a", ecKey())), tenant.ErrUnavailable) })
 		wg.Go(func() { checkReady(t, r.Ready(t.Context()), "closed") })

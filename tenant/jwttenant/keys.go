@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/tenantgate/tenantgate/tenant"
 )
 
 // KeySource says where an issuer's keys come from: [JWKS], [Discovery], [HMAC], [PublicKeys] or [Keyfunc]. It is a plain
@@ -18,20 +20,7 @@ type KeySource struct {
 	// open returns the keys, ready for use with the issuer. A function, so that they stay out of the reach of whatever
 	// prints by reflection.
 	open func(keyUse) (keySet, error)
-	err  error // of NoKeys
 }
-
-// NoKeys is a source that [New] refuses, with err, which must not be nil: for functions that make an [Issuer] out of
-// settings of their own, and find them wrong.
-func NoKeys(err error) KeySource {
-	if err == nil {
-		err = errors.New("NoKeys is given no error")
-	}
-	return KeySource{err: err, open: func(keyUse) (keySet, error) { return nil, err }}
-}
-
-// Err returns what [NoKeys] was given, and nil for any other source, whose faults New finds.
-func (s KeySource) Err() error { return s.err }
 
 // keyUse is what the keys of a source are for.
 type keyUse struct {
@@ -64,7 +53,7 @@ type fetchedKeys interface {
 	ready(ctx context.Context) error
 	// close ends fetching, and what was fetched is gone. It may be called more than once.
 	close()
-	stats() KeyStats
+	stats() tenant.IssuerKeyStats
 }
 
 // key is what made the signature of a token, if it is good.

@@ -136,6 +136,11 @@ func TestResolve_KeyID(t *testing.T) {
 	t.Run("HMAC has no ID to compare with", func(t *testing.T) {
 		checkAnswer(t, newResolver(t, hmacIssuer()), request(tokenWithHeader(claims{"kid": "any"})), nil)
 	})
+	t.Run("HMAC by another hash than the secret is for", func(t *testing.T) {
+		r := newResolver(t, keyIssuer(jwttenant.HMAC(secret), "HS256", "HS384"))
+		checkAnswer(t, r, request(mint("HS384", secret, `{"alg":"HS384"}`, goodClaims().json())), tenant.ErrInvalid)
+		checkAnswer(t, r, request(token(nil)), nil)
+	})
 }
 
 func TestResolve_KeyFunctionResults(t *testing.T) {

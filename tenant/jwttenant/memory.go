@@ -3,12 +3,9 @@ package jwttenant
 import (
 	"container/heap"
 	"crypto/sha256"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/tenantgate/tenantgate/tenant"
 )
 
 // digest is the SHA-256 of a token. It stands for the token itself, which is a credential and not kept: nobody can find
@@ -33,34 +30,6 @@ func digestOfLong(raw string) digest {
 		return sha256.Sum256([]byte(raw))
 	}
 	return sha256.Sum256(buf[:copy(buf[:], raw)])
-}
-
-// verified is a token that was found good: what it says, and what has to be asked of it each time it comes.
-type verified struct {
-	issuer *issuer
-	key    *key // what signed it
-	from   time.Time
-	until  time.Time // from and until have the leeway in them
-
-	tenant      tenant.Tenant // without ID where there are choices
-	choices     []string      // the tenants among which Issuer.TenantSelect chooses, for each request
-	id          string        // jti
-	expires     time.Time     // exp
-	ignoredTier bool
-}
-
-// lasts reports whether the token is still good at the time now.
-func (v *verified) lasts(now time.Time) bool {
-	return now.Before(v.until) && !now.Before(v.from) && !v.key.gone.Load()
-}
-
-// owner says on whose account the token is remembered: the tenant's, or for one that names several that of all of them
-// together, so that no tenant that others are in too, such as everybody's demo, is charged for theirs.
-func (v *verified) owner() string {
-	if len(v.choices) > 0 {
-		return strings.Join(v.choices, ",")
-	}
-	return v.tenant.ID
 }
 
 // memory remembers verified tokens by their digest, at most so many in total and of one tenant. Whoever has no good token

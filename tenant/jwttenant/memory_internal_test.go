@@ -136,7 +136,7 @@ func TestMemory_IsTheModel(t *testing.T) {
 		m, model := newMemory(most, perTenant), &modelMemory{most: most, perTenant: perTenant}
 		now := time.Unix(1_700_000_000, 0)
 		keys := []*key{{}, {}}
-		for range rapid.IntRange(1, 600).Draw(t, "steps") {
+		for range 300 {
 			owner := fmt.Sprint("t", rapid.IntRange(0, 4).Draw(t, "tenant"))
 			sum := digest(sha256.Sum256(fmt.Append(nil, owner, rapid.IntRange(0, 7).Draw(t, "token"))))
 			switch step := rapid.IntRange(0, 20).Draw(t, "step"); {

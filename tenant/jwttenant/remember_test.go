@@ -47,7 +47,7 @@ func TestResolve_RememberedTokenIsNotVerifiedAgain(t *testing.T) {
 			t.Fatalf("another tenant than at first (-first +later):\n%s", diff)
 		}
 	}
-	want := jwttenant.Stats{Accepted: 10, Verified: 1, Recalled: 9, Remembered: 1, IgnoredTierClaims: 10}
+	want := tenant.ResolverStats{Accepted: 10, Verified: 1, Recalled: 9, Remembered: 1, IgnoredTierClaims: 10}
 	if diff := cmp.Diff(want, r.Stats()); diff != "" {
 		t.Errorf("Stats (-want +got):\n%s", diff)
 	}
@@ -144,7 +144,7 @@ func TestResolve_RevokedThatFailsIsUnavailableWhateverItSays(t *testing.T) {
 
 // TestResolve_InvalidTokensNeitherEnterTheMemoryNorLeaveRoom fills a small memory and floods it with what is not good.
 func TestResolve_InvalidTokensNeitherEnterTheMemoryNorLeaveRoom(t *testing.T) {
-	r := newResolverOf(t, func(c *jwttenant.Config) { c.MaxRemembered, c.MaxRememberedOfTenant = 2, 1 })
+	r := newResolverOf(t, func(c *jwttenant.Config) { c.MaxRemembered, c.MaxRememberedPerTenant = 2, 1 })
 	mine, other := token(nil), token(claims{"tenant_id": "globex"})
 	checkAnswer(t, r, request(mine), nil)
 	checkAnswer(t, r, request(other), nil)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tenantgate/tenantgate/tenant"
 )
 
 // remoteKeys are the keys that a source has. One goroutine fetches them (run); requests look them up without a lock, and
@@ -142,8 +144,6 @@ func (r *remoteKeys) retryLocked(now time.Time) time.Duration {
 	return max(time.Second, at.Sub(now))
 }
 
-var errKeysClosed error = unavailable{"the resolver was closed", time.Second}
-
 // await reports whether a fetch ended in the time that a request may wait for one.
 func (r *remoteKeys) await(ctx context.Context, fetch <-chan struct{}) bool {
 	timer := time.NewTimer(r.cfg.MaxWait) // which has run out if that is less than 0
@@ -182,9 +182,9 @@ func (r *remoteKeys) ready(ctx context.Context) error {
 	return fmt.Errorf("%v has no key that can be used: %s", r.source, table.why())
 }
 
-func (r *remoteKeys) stats() KeyStats {
+func (r *remoteKeys) stats() tenant.IssuerKeyStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.table.Load()
-	return KeyStats{Keys: t.keys, Skipped: len(t.faults), Fetches: r.begun, Failures: r.failures, Fetched: t.began}
+	return tenant.IssuerKeyStats{Keys: t.keys, Skipped: len(t.faults), Fetches: r.begun, Failures: r.failures, Fetched: t.began}
 }

@@ -2,6 +2,7 @@ package jwttenant
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -61,6 +62,29 @@ func (r *Resolver) Resolve(req *http.Request) (tenant.Tenant, error) {
 
 // Challenge is what a client is told to send where a token is missing or not good.
 func (r *Resolver) Challenge() string { return "Bearer" }
+
+// Ready returns nil if there are keys to judge the tokens of every issuer by, for a readiness probe. Where keys are just
+// being fetched for the first time it waits for them, as long as ctx lets it; otherwise it does not wait. The error says
+// for which issuers there are none, and why. An issuer that is down once its keys are there changes nothing until they
+// are too old ([JWKSConfig.MaxStale]).
+func (r *Resolver) Ready(ctx context.Context) error {
+	var errs []error
+	for _, keys := range r.fetched {
+		if err := keys.ready(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("jwttenant: issuer %.140q: %w", keys.issuer, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Close ends the fetching of keys and waits until it has. From then on the tokens of those issuers are refused with
+// [tenant.ErrUnavailable], because nobody would notice that a key was taken back. It does nothing where no keys are
+// fetched, and nothing the second time. Do not call it from what the fetching calls: a Logger, a Transport.
+func (r *Resolver) Close() {
+	for _, keys := range r.fetched {
+		keys.close()
+	}
+}
 
 // resolve judges a token: what of it never changes, if that is not remembered, and then what may be different for each
 // request.
@@ -124,10 +148,11 @@ func (r *Resolver) verifyAnew(ctx context.Context, sum *digest, raw string, now 
 	return r.inTurn(ctx, sum, now, func() (*verified, error) {
 		r.verified.Add(1)
 		v, err := i.verify(t, k, r.leeway)
-		if k.gone.Load() { // while it waited for its turn; what that proved counts no longer
-			return nil, errKeyGone
-		}
 		switch {
+		case k.gone.Load(): // while it waited; what it proved counts no longer
+			return nil, errKeyGone
+		case v != nil && !time.Now().Before(v.until): // while it waited, too
+			return nil, errExpired
 		case sum == nil || k.fleeting:
 		case err != nil:
 			r.refusals.add(sum, k, err, now)

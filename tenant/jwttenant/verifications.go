@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
-
-	"github.com/tenantgate/tenantgate/tenant"
 )
 
 // verifications bounds how many tokens are verified at one time, and how many requests wait for that.
@@ -44,22 +41,3 @@ func (v *verifications) begin(ctx context.Context) error {
 }
 
 func (v *verifications) end() { <-v.running }
-
-var (
-	// errBusy is the answer to a request for which there is no time.
-	errBusy error = unavailable{"too many tokens to verify", time.Second}
-	// errKeyGone is the answer to one whose key was taken back while it waited. It may be signed by a new one of that ID.
-	errKeyGone error = unavailable{"the key was taken back a moment ago", time.Second}
-)
-
-// unavailable is an error for which a client should come again later.
-type unavailable struct {
-	why   string
-	after time.Duration
-}
-
-func (u unavailable) Error() string { return tenant.ErrUnavailable.Error() + ": " + u.why }
-func (u unavailable) Unwrap() error { return tenant.ErrUnavailable }
-
-// RetryAfter is how long a client should wait.
-func (u unavailable) RetryAfter() time.Duration { return u.after }

@@ -32,8 +32,8 @@ type Issuer struct {
 // It panics on an algorithm that package jwttenant does not have, on a template without values, and on settings that a
 // function of package provider has found wrong, as [jwttenant.New] would refuse them.
 func New(like jwttenant.Issuer) *Issuer {
-	if err := like.Keys.Err(); err != nil {
-		panic("jwttest: Keys: " + err.Error())
+	if like.Err != nil {
+		panic("jwttest: " + like.Err.Error())
 	}
 	if like.Issuer == "" {
 		like.Issuer = "https://issuer.test/"

@@ -167,7 +167,7 @@ func TestNew_PanicsOnWhatIsWrong(t *testing.T) {
 		"algorithm es256":    {Algorithms: []string{"es256"}},
 		"algorithm HS1":      {Algorithms: []string{"HS1"}},
 		"no values":          {Issuer: "https://{tid}/"},
-		"a provider's fault": {Keys: jwttenant.NoKeys(errors.New("the domain is a URL"))},
+		"a provider's fault": {Err: errors.New("the domain is a URL")},
 	} {
 		func() {
 			defer func() {

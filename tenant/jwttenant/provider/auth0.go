@@ -36,7 +36,8 @@ func (a Auth0) Issuer() jwttenant.Issuer {
 		Issuer:      url,
 		Audience:    a.Audience,
 		Algorithms:  []string{"RS256"},
-		Keys:        keysAt(url+".well-known/jwks.json", a.Keys, hostName.check("Auth0.Domain", a.Domain), client),
+		Keys:        jwttenant.JWKS(url+".well-known/jwks.json", a.Keys),
 		TenantClaim: []string{"org_id"},
+		Err:         wrong(hostName.check("Auth0.Domain", a.Domain), client),
 	}
 }

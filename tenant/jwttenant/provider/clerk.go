@@ -35,9 +35,9 @@ func (c Clerk) Issuer() jwttenant.Issuer {
 			"sid": nil,
 			"sts": {"", "active"},
 		},
-		Algorithms: []string{"RS256"},
-		Keys: keysAt(url+"/.well-known/jwks.json", c.Keys,
-			hostName.check("Clerk.Domain", c.Domain), origin.checkAll("Clerk.Origins", c.Origins)),
+		Algorithms:  []string{"RS256"},
+		Keys:        jwttenant.JWKS(url+"/.well-known/jwks.json", c.Keys),
 		TenantClaim: []string{"o", "id"},
+		Err:         wrong(hostName.check("Clerk.Domain", c.Domain), origin.checkAll("Clerk.Origins", c.Origins)),
 	}
 }

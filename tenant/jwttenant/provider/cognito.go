@@ -60,9 +60,10 @@ func (c Cognito) Issuer() jwttenant.Issuer {
 			"client_id": slices.Clone(c.ClientIDs),
 			"token_use": {"access"},
 		},
-		Algorithms: []string{"RS256"},
-		Keys: keysAt(url+"/.well-known/jwks.json", c.Keys, attribute,
-			cognitoPool.check("Cognito.PoolID", c.PoolID), cognitoClient.checkAll("Cognito.ClientIDs", c.ClientIDs)),
+		Algorithms:  []string{"RS256"},
+		Keys:        jwttenant.JWKS(url+"/.well-known/jwks.json", c.Keys),
 		TenantClaim: []string{cmp.Or(c.TenantClaim, "tenant_id")},
+		Err: wrong(attribute,
+			cognitoPool.check("Cognito.PoolID", c.PoolID), cognitoClient.checkAll("Cognito.ClientIDs", c.ClientIDs)),
 	}
 }

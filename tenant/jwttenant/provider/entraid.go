@@ -56,7 +56,8 @@ func (e EntraID) Issuer() jwttenant.Issuer {
 		Audience:       e.ClientID,
 		RequiredClaims: map[string][]string{"azp": slices.Clone(e.Clients)},
 		Algorithms:     []string{"RS256"},
-		Keys:           keysAt("https://"+e.Host+"/common/discovery/v2.0/keys", e.Keys, errs...),
+		Keys:           jwttenant.JWKS("https://"+e.Host+"/common/discovery/v2.0/keys", e.Keys),
 		TenantClaim:    []string{"tid"},
+		Err:            wrong(errs...),
 	}
 }

@@ -47,5 +47,5 @@ func ExampleEntraID() {
 	}})
 	fmt.Println(err)
 	// Output:
-	// jwttenant: Issuers[0].Keys: provider: EntraID.Directories[1] is not a GUID in lower case
+	// jwttenant: Issuers[0].Err: provider: EntraID.Directories[1] is not a GUID in lower case
 }

@@ -47,9 +47,9 @@ func (k Keycloak) Issuer() jwttenant.Issuer {
 		Audience:       k.Audience,
 		RequiredClaims: map[string][]string{"typ": {"Bearer"}},
 		Algorithms:     []string{"RS256"},
-		Keys: keysAt(k.Realm+"/protocol/openid-connect/certs", k.Keys,
-			realm.check("Keycloak.Realm", k.Realm), account),
-		TenantClaim:  []string{"organization"},
-		TenantSelect: jwttenant.OnlyTenant,
+		Keys:           jwttenant.JWKS(k.Realm+"/protocol/openid-connect/certs", k.Keys),
+		TenantClaim:    []string{"organization"},
+		TenantSelect:   jwttenant.OnlyTenant,
+		Err:            wrong(realm.check("Keycloak.Realm", k.Realm), account),
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"github.com/tenantgate/tenantgate/tenant/jwttenant"
 )
 
 // form is what a setting must look like. A wrong one would be no error, but a service that refuses everybody; or, where
@@ -52,11 +50,12 @@ func (f form) checkAll(setting string, values []string) error {
 	return errors.Join(errs...)
 }
 
-// keysAt returns the keys at url, or what makes [jwttenant.New] return the errors, if there are any: in one line, since
-// New begins each line with the issuer that it is about.
-func keysAt(url string, cfg jwttenant.JWKSConfig, errs ...error) jwttenant.KeySource {
-	if err := errors.Join(errs...); err != nil {
-		return jwttenant.NoKeys(errors.New("provider: " + strings.ReplaceAll(err.Error(), "\n", "; ")))
+// wrong returns errs for [jwttenant.Issuer.Err], nil if there are none: in one line, since [jwttenant.New] begins each line
+// with the issuer that it is about.
+func wrong(errs ...error) error {
+	err := errors.Join(errs...)
+	if err == nil {
+		return nil
 	}
-	return jwttenant.JWKS(url, cfg)
+	return errors.New("provider: " + strings.ReplaceAll(err.Error(), "\n", "; "))
 }

@@ -82,7 +82,7 @@ func TestIssuer_WrongSettingsAreOneLine(t *testing.T) {
 		e.ClientID, e.Directories, e.Host = "", []string{"common", directory, "organizations"}, "https://"
 	})
 	_, err := jwttenant.New(jwttenant.Config{Issuers: []jwttenant.Issuer{auth0.Issuer(), wrong}})
-	const want = "jwttenant: Issuers[1].Keys: provider: EntraID.ClientID is not a GUID in lower case; " +
+	const want = "jwttenant: Issuers[1].Err: provider: EntraID.ClientID is not a GUID in lower case; " +
 		"EntraID.Directories[0] is not a GUID in lower case; EntraID.Directories[2] is not a GUID in lower case; " +
 		"EntraID.Host is not a host name in lower case, without https:// and path"
 	if err == nil || !slices.Contains(strings.Split(err.Error(), "\n"), want) {
@@ -111,7 +111,7 @@ func TestIssuer_WrongSettingIsErrorOfNew(t *testing.T) {
 		issuer jwttenant.Issuer
 		want   string
 	}{
-		{"nothing", provider.Auth0{}.Issuer(), "jwttenant: Issuers[0].Keys: provider: Auth0.Domain is not a host name"},
+		{"nothing", provider.Auth0{}.Issuer(), "jwttenant: Issuers[0].Err: provider: Auth0.Domain is not a host name"},
 		{"no audience", changed(auth0, func(a *provider.Auth0) { a.Audience = "" }), "Issuers[0].Audience is empty"},
 		{"audience is an application", changed(auth0, func(a *provider.Auth0) {
 			a.Audience = "ENDmmAJsbwI1hOG1KPJddQ8LHjV6kLkV"
@@ -171,6 +171,12 @@ func TestIssuer_WrongSettingIsErrorOfNew(t *testing.T) {
 			}
 			if !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %q, want one with %q", err, c.want)
+			}
+			if c.issuer.Err != nil { // which no change of the issuer's takes back
+				c.issuer.Keys = jwttenant.JWKS("https://keys.internal/", jwttenant.JWKSConfig{})
+				if _, err := jwttenant.New(jwttenant.Config{Issuers: []jwttenant.Issuer{c.issuer}}); !errors.Is(err, c.issuer.Err) {
+					t.Errorf("with other keys: error %v, want %v", err, c.issuer.Err)
+				}
 			}
 			if strings.Contains(strings.ToLower(err.Error()), "sentinel") {
 				t.Errorf("error %q repeats the setting", err)

@@ -34,7 +34,8 @@ func (s Supabase) Issuer() jwttenant.Issuer {
 			"role":      {"authenticated"},
 		},
 		Algorithms:  []string{"ES256", "RS256"},
-		Keys:        keysAt(url+"/.well-known/jwks.json", s.Keys, hostName.check("Supabase.Domain", s.Domain)),
+		Keys:        jwttenant.JWKS(url+"/.well-known/jwks.json", s.Keys),
 		TenantClaim: []string{"app_metadata", cmp.Or(s.TenantKey, "tenant_id")},
+		Err:         wrong(hostName.check("Supabase.Domain", s.Domain)),
 	}
 }

@@ -29,8 +29,8 @@ func (w WorkOS) Issuer() jwttenant.Issuer {
 		AudienceClaim:  "client_id",
 		RequiredClaims: map[string][]string{"sid": nil},
 		Algorithms:     []string{"RS256"},
-		Keys: keysAt("https://api.workos.com/sso/jwks/"+w.ClientID, w.Keys,
-			workOSClient.check("WorkOS.ClientID", w.ClientID)),
-		TenantClaim: []string{"org_id"},
+		Keys:           jwttenant.JWKS("https://api.workos.com/sso/jwks/"+w.ClientID, w.Keys),
+		TenantClaim:    []string{"org_id"},
+		Err:            wrong(workOSClient.check("WorkOS.ClientID", w.ClientID)),
 	}
 }
