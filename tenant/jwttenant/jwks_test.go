@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -199,6 +200,16 @@ func TestJWKS_HugeDocumentCostsLittle(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestJWKS_HalfAnAnswerIsNone: what came of it may be a whole document, with some of the keys.
+func TestJWKS_HalfAnAnswerIsNone(t *testing.T) {
+	document := keySet(jwk("a", ecKey(), nil))
+	server := serveTLS(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(document)+1))
+		w.Write([]byte(document))
+	}))
+	checkReady(t, readyAfter(t, server, ""), "unexpected EOF")
 }
 
 func TestJWKS_DocumentOfTheGreatestSize(t *testing.T) {

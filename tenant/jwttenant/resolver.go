@@ -110,10 +110,10 @@ func (r *Resolver) resolve(req *http.Request, raw string) (tenant.Tenant, error)
 }
 
 func (r *Resolver) verify(ctx context.Context, raw string, now time.Time) (*verified, error) {
-	if r.memory == nil {
-		return r.verifyAnew(ctx, nil, raw, now)
+	var sum digest
+	if r.memory != nil {
+		sum = digestOf(raw)
 	}
-	sum := digestOf(raw)
 	if v, err := r.recall(&sum, now); v != nil || err != nil {
 		return v, err
 	}
@@ -122,6 +122,9 @@ func (r *Resolver) verify(ctx context.Context, raw string, now time.Time) (*veri
 
 // recall returns what is remembered of a token, if it is still right.
 func (r *Resolver) recall(sum *digest, now time.Time) (*verified, error) {
+	if r.memory == nil {
+		return nil, nil
+	}
 	if v := r.memory.find(sum, now); v != nil {
 		r.recalled.Add(1)
 		return v, nil
@@ -129,12 +132,24 @@ func (r *Resolver) recall(sum *digest, now time.Time) (*verified, error) {
 	return nil, r.refusals.find(sum, now)
 }
 
-// verifyAnew verifies a token, and remembers what comes of it under sum; nil: it does not. Between its two turns it may
-// wait for keys, and then keeps nobody else from verifying.
+// remember keeps what came of verifying a token that k was to have signed.
+func (r *Resolver) remember(sum *digest, k *key, v *verified, err error, now time.Time) {
+	switch {
+	case r.memory == nil, k.fleeting:
+	case err != nil:
+		r.refusals.add(sum, k, err, now)
+	default:
+		r.memory.add(sum, v, now)
+	}
+}
+
+// verifyAnew verifies a token, and remembers what comes of it. Between its two turns it may wait for keys, and then keeps
+// nobody else from verifying.
 func (r *Resolver) verifyAnew(ctx context.Context, sum *digest, raw string, now time.Time) (*verified, error) {
 	var t *token
 	var i *issuer
-	v, err := r.inTurn(ctx, sum, now, func() (_ *verified, err error) {
+	v, err := r.inTurn(ctx, sum, now, func() (*verified, error) {
+		var err error
 		t, i, err = r.read(raw, now)
 		return nil, err
 	})
@@ -153,12 +168,8 @@ func (r *Resolver) verifyAnew(ctx context.Context, sum *digest, raw string, now 
 			return nil, errKeyGone
 		case v != nil && !time.Now().Before(v.until): // while it waited, too
 			return nil, errExpired
-		case sum == nil || k.fleeting:
-		case err != nil:
-			r.refusals.add(sum, k, err, now)
-		default:
-			r.memory.add(sum, v, now)
 		}
+		r.remember(sum, k, v, err, now)
 		return v, err
 	})
 }
@@ -186,10 +197,8 @@ func (r *Resolver) inTurn(
 		return nil, err
 	}
 	defer r.verifications.end()
-	if sum != nil {
-		if v, err := r.recall(sum, now); v != nil || err != nil {
-			return v, err
-		}
+	if v, err := r.recall(sum, now); v != nil || err != nil {
+		return v, err
 	}
 	return work()
 }

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -46,9 +47,7 @@ func (e EntraID) Issuer() jwttenant.Issuer {
 	if e.Clients != nil {
 		errs = append(errs, guid.checkAll("EntraID.Clients", e.Clients))
 	}
-	if e.Host == "" {
-		e.Host = "login.microsoftonline.com"
-	}
+	e.Host = cmp.Or(e.Host, "login.microsoftonline.com")
 	errs = append(errs, hostName.check("EntraID.Host", e.Host))
 	return jwttenant.Issuer{
 		Issuer:         "https://" + e.Host + "/{tid}/v2.0",
