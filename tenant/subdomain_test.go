@@ -250,7 +250,7 @@ func TestSubdomainFunc_LabelComesFromTheCredential(t *testing.T) {
 	}
 }
 
-func TestSubdomain_Base(t *testing.T) {
+func TestSubdomain_BaseMustBeAHostName(t *testing.T) {
 	for base, host := range map[string]string{
 		"example.com":          "acme.example.com",
 		"Example.COM.":         "acme.example.com",

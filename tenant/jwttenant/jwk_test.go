@@ -21,8 +21,8 @@ func encoded(b ...byte) string { return base64.RawURLEncoding.EncodeToString(b) 
 
 func decoded(s any) []byte { return must(base64.RawURLEncoding.DecodeString(s.(string))) }
 
-// TestJWK_OneAlone: a document has a good key and one more, and whatever that is, the good one counts.
-func TestJWK_OneAlone(t *testing.T) {
+// TestJWK_CountsIfItIsFit: a document has a good key and one more, and whatever that is, the good one counts.
+func TestJWK_CountsIfItIsFit(t *testing.T) {
 	ec, rsaPub, ed := jwk("k", ecKey(), nil), jwk("k", rsaKey(), nil), jwk("k", ed25519Key(), nil)
 	p384, p521 := ecKeyOn(elliptic.P384()), ecKeyOn(elliptic.P521())
 	x := decoded(ec["x"])
@@ -188,7 +188,7 @@ func TestJWK_AlgLimitsTheKey(t *testing.T) {
 	}
 }
 
-func TestJWK_SeveralWithOneID(t *testing.T) {
+func TestJWK_SeveralWithOneIDAreAllTried(t *testing.T) {
 	var keys []claims
 	var signers []crypto.Signer
 	for range 5 {
@@ -237,8 +237,8 @@ func TestJWK_TokensAndKeysWithoutID(t *testing.T) {
 	}
 }
 
-// TestJWK_IssuerOfAKey: Microsoft publishes the keys of all directories in one document.
-func TestJWK_IssuerOfAKey(t *testing.T) {
+// TestJWK_SignsForItsIssuerOnly: Microsoft publishes the keys of all directories in one document.
+func TestJWK_SignsForItsIssuerOnly(t *testing.T) {
 	const iss = "https://id.example.com/abc/v2"
 	for name, c := range map[string]struct {
 		issuer string

@@ -31,9 +31,9 @@ func TestJWKS_FirstRequestOfAFreshProcess(t *testing.T) {
 	}
 }
 
-// TestJWKS_Rotation: the first request with a new key is as good as any, and the old key is none any more, not even for
+// TestJWKS_NewKeyIsGoodAtOnceAndTheOldOneNoMore: the first request with a new key is as good as any, and the old key is none any more, not even for
 // a token that was seen before.
-func TestJWKS_Rotation(t *testing.T) {
+func TestJWKS_NewKeyIsGoodAtOnceAndTheOldOneNoMore(t *testing.T) {
 	p, first, second := publishing(), ecKey(), ecKeyOn(ecKey().Curve)
 	p.publish(jwk("a", first, nil))
 	server := serveTLS(t, p)

@@ -89,10 +89,7 @@ func (r *remoteKeys) succeedLocked(keys []published, faults []string, fresh time
 		}
 	}
 	r.unknown.age()
-	if r.stale != nil {
-		r.stale.Stop()
-	}
-	r.stale = time.AfterFunc(time.Until(r.began.Add(r.cfg.MaxStale)), r.expire)
+	r.stale.Reset(time.Until(r.began.Add(r.cfg.MaxStale)))
 
 	if fresh < 0 {
 		fresh = r.cfg.Refresh
@@ -144,7 +141,7 @@ func (r *remoteKeys) replaceLocked(next *keyTable) {
 	r.table.Store(next)
 }
 
-// expire withdraws keys that are too old.
+// expire withdraws keys that are too old. New ones may just have come.
 func (r *remoteKeys) expire() {
 	r.mu.Lock()
 	table := r.table.Load()
@@ -164,9 +161,7 @@ func (r *remoteKeys) end() {
 	defer r.mu.Unlock()
 	r.endAttemptLocked()
 	r.replaceLocked(&keyTable{})
-	if r.stale != nil {
-		r.stale.Stop()
-	}
+	r.stale.Stop()
 }
 
 // logLine is written once mu is free, because a handler may take its time.

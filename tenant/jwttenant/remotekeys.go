@@ -36,13 +36,15 @@ type remoteKeys struct {
 	failed   int           // of those since the last good one
 	unknown  unknownIDs
 	said     string      // what the last line about skipped keys said
-	stale    *time.Timer // calls expire; nil before the first good fetch
+	stale    *time.Timer // calls expire once the keys may be too old
 }
 
 func newRemoteKeys(use keyUse, cfg JWKSConfig, from source) *remoteKeys {
 	r := &remoteKeys{source: from, fetcher: newFetcher(cfg), use: use, cfg: cfg, wake: make(chan struct{}, 1)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.table.Store(&keyTable{})
+	r.stale = time.AfterFunc(cfg.MaxStale, r.expire)
+	r.stale.Stop() // until there are keys
 	return r
 }
 

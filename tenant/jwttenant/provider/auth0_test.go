@@ -7,7 +7,7 @@ import (
 	"github.com/tenantgate/tenantgate/tenant/jwttenant/provider"
 )
 
-func TestAuth0(t *testing.T) {
+func TestAuth0_AcceptsAccessTokensOnly(t *testing.T) {
 	v := newVendor(t, "https://exampleco.auth0.com/.well-known/jwks.json", rsaKey())
 	issuer := provider.Auth0{Domain: "exampleco.auth0.com", Audience: "https://example-api/", Keys: v.config}.Issuer()
 

@@ -7,7 +7,7 @@ import (
 	"github.com/tenantgate/tenantgate/tenant/jwttenant/provider"
 )
 
-func TestClerk(t *testing.T) {
+func TestClerk_AcceptsAccessTokensOnly(t *testing.T) {
 	v := newVendor(t, "https://clerk.your-site.com/.well-known/jwks.json", rsaKey())
 	clerk := provider.Clerk{
 		Domain:  "clerk.your-site.com",

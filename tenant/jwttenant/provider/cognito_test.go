@@ -8,7 +8,7 @@ import (
 	"github.com/tenantgate/tenantgate/tenant/jwttenant/provider"
 )
 
-func TestCognito(t *testing.T) {
+func TestCognito_AcceptsAccessTokensOnly(t *testing.T) {
 	v := newVendor(t, "https://cognito-idp.us-west-2.amazonaws.com/us-west-2_example/.well-known/jwks.json", rsaKey())
 	cognito := provider.Cognito{
 		PoolID:    "us-west-2_example",

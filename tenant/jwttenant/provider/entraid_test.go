@@ -37,7 +37,7 @@ func accessTokenOfEntraID() changes {
 	}`)
 }
 
-func TestEntraID(t *testing.T) {
+func TestEntraID_AcceptsAccessTokensOnly(t *testing.T) {
 	v := newVendor(t, "https://login.microsoftonline.com/common/discovery/v2.0/keys", rsaKey())
 	v.issuerOfKey = "https://login.microsoftonline.com/{tenantid}/v2.0"
 	entra := provider.EntraID{

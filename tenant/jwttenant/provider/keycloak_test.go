@@ -11,7 +11,7 @@ import (
 	"github.com/tenantgate/tenantgate/tenant/jwttenant/provider"
 )
 
-func TestKeycloak(t *testing.T) {
+func TestKeycloak_AcceptsAccessTokensOnly(t *testing.T) {
 	v := newVendor(t, "https://id.example.com/realms/example/protocol/openid-connect/certs", rsaKey())
 	issuer := provider.Keycloak{
 		Realm: "https://id.example.com/realms/example", Audience: "orders-api", Keys: v.config,

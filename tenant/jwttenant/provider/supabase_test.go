@@ -7,7 +7,7 @@ import (
 	"github.com/tenantgate/tenantgate/tenant/jwttenant/provider"
 )
 
-func TestSupabase(t *testing.T) {
+func TestSupabase_AcceptsAccessTokensOnly(t *testing.T) {
 	v := newVendor(t, "https://abcdefghijklmnopqrst.supabase.co/auth/v1/.well-known/jwks.json", ecKey())
 	supabase := provider.Supabase{Domain: "abcdefghijklmnopqrst.supabase.co", Keys: v.config}
 

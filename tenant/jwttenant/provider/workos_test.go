@@ -7,7 +7,7 @@ import (
 	"github.com/tenantgate/tenantgate/tenant/jwttenant/provider"
 )
 
-func TestWorkOS(t *testing.T) {
+func TestWorkOS_AcceptsAccessTokensOnly(t *testing.T) {
 	v := newVendor(t, "https://api.workos.com/sso/jwks/client_123456789", rsaKey())
 	workOS := provider.WorkOS{ClientID: "client_123456789", Keys: v.config}
 
