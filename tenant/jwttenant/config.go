@@ -66,7 +66,7 @@ const (
 // ([JWKS], [Discovery]) that begins now, in the background: see [Resolver.Ready] and [Resolver.Close].
 func New(cfg Config) (*Resolver, error) {
 	var errs []error
-	found := faults{"jwttenant: ", &errs}
+	found := findings{"jwttenant: ", &errs}
 	cfg.setDefaults()
 	cfg.check(found)
 	r := &Resolver{
@@ -77,7 +77,7 @@ func New(cfg Config) (*Resolver, error) {
 		revoked:  cfg.Revoked,
 	}
 	for n, c := range cfg.Issuers {
-		r.addIssuer(c, faults{fmt.Sprintf("jwttenant: Issuers[%d].", n), &errs}, len(cfg.Issuers) == 1)
+		r.addIssuer(c, findings{fmt.Sprintf("jwttenant: Issuers[%d].", n), &errs}, len(cfg.Issuers) == 1)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (c *Config) setDefaults() {
 }
 
 // check finds what is wrong with all but the issuers.
-func (c *Config) check(found faults) {
+func (c *Config) check(found findings) {
 	if c.Leeway < 0 || c.Leeway > maxLeeway {
 		found.add("Leeway is %v, want 0 to %v", c.Leeway, maxLeeway)
 	}
@@ -127,12 +127,12 @@ func (c *Config) check(found faults) {
 	}
 }
 
-// faults collects what is wrong with a Config. Each begins with the name of its field, after where.
-type faults struct {
+// findings collects what is wrong with a Config. Each begins with the name of its field, after where.
+type findings struct {
 	where string
 	errs  *[]error
 }
 
-func (f faults) add(format string, args ...any) {
+func (f findings) add(format string, args ...any) {
 	*f.errs = append(*f.errs, fmt.Errorf(f.where+format, args...))
 }

@@ -95,7 +95,7 @@ func TenantOfHost(base string) func(r *http.Request, ids []string) (id string, o
 
 // addIssuer makes c one of the resolver's issuers, under each of its names, or adds to found. alone says that there is no
 // other.
-func (r *Resolver) addIssuer(c Issuer, found faults, alone bool) {
+func (r *Resolver) addIssuer(c Issuer, found findings, alone bool) {
 	before, claim, after, isTemplate := c.template(found)
 	if isTemplate && !slices.Equal(c.TenantClaim, []string{claim}) {
 		alone = false // each directory is an issuer of its own, and this is not its own tenant
@@ -115,7 +115,7 @@ func (r *Resolver) addIssuer(c Issuer, found faults, alone bool) {
 	}
 }
 
-func (r *Resolver) nameIssuer(i *issuer, name string, found faults) {
+func (r *Resolver) nameIssuer(i *issuer, name string, found findings) {
 	if _, ok := r.issuers[name]; ok {
 		found.add("Issuer is that of an earlier one")
 	}
@@ -124,7 +124,7 @@ func (r *Resolver) nameIssuer(i *issuer, name string, found faults) {
 }
 
 // template cuts Issuer at the braces. ok says that there are any.
-func (c Issuer) template(found faults) (before, claim, after string, ok bool) {
+func (c Issuer) template(found findings) (before, claim, after string, ok bool) {
 	before, rest, ok := strings.Cut(c.Issuer, "{")
 	if !ok {
 		if c.IssuerValues != nil {
@@ -149,7 +149,7 @@ func (c Issuer) template(found faults) (before, claim, after string, ok bool) {
 
 // open returns the issuer ready for use, but for its name, unless it adds to found. alone says that there is no other
 // issuer.
-func (c Issuer) open(found faults, alone bool) *issuer {
+func (c Issuer) open(found findings, alone bool) *issuer {
 	if c.Err != nil {
 		found.add("Err: %w", c.Err)
 	}
@@ -206,7 +206,7 @@ func (c Issuer) open(found faults, alone bool) *issuer {
 // userEditable are the names that providers give to what users may write about themselves.
 var userEditable = []string{"user_metadata", "userMetadata", "unsafe_metadata", "unsafeMetadata", "raw_user_meta_data"}
 
-func (c Issuer) checkPath(field string, path []string, found faults) {
+func (c Issuer) checkPath(field string, path []string, found findings) {
 	for _, name := range path {
 		if name == "" {
 			found.add("%s has an empty name in its path", field)
@@ -219,7 +219,7 @@ func (c Issuer) checkPath(field string, path []string, found faults) {
 }
 
 // findAlgorithms returns the algorithms of these names, none where something is wrong with one.
-func findAlgorithms(names []string, found faults) []*algorithm {
+func findAlgorithms(names []string, found findings) []*algorithm {
 	if len(names) == 0 {
 		found.add("Algorithms is empty")
 	}
@@ -244,7 +244,7 @@ func findAlgorithms(names []string, found faults) []*algorithm {
 
 // tenantSet returns the tenants that the issuer may speak for, nil where it may for any. Where that matters, it must be
 // said.
-func (c Issuer) tenantSet(found faults, alone bool) map[string]struct{} {
+func (c Issuer) tenantSet(found findings, alone bool) map[string]struct{} {
 	switch {
 	case c.AnyTenant && c.Tenants != nil:
 		found.add("Tenants is set beside AnyTenant")

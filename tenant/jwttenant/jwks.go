@@ -81,7 +81,7 @@ const (
 // withDefaults returns cfg with all that is unset set, and what is wrong with it.
 func (cfg JWKSConfig) withDefaults() (JWKSConfig, []error) {
 	var errs []error
-	found := faults{"JWKSConfig.", &errs}
+	found := findings{"JWKSConfig.", &errs}
 	within := func(name string, value, most time.Duration) {
 		if value < 0 || value > most {
 			found.add("%s is %v, want 0 to %v", name, value, most)
