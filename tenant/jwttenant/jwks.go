@@ -48,8 +48,9 @@ type JWKSConfig struct {
 	// MaxRefresh bounds the time between two fetches, whatever the issuer says: while it is up, a key that it takes back
 	// goes on working for at most that long, and Timeout. 0: 1 hour, or Refresh where that is more.
 	MaxRefresh time.Duration
-	// Cooldown is the least time between two fetches that unknown key IDs cause, and what the issuer's max-age is raised to
-	// where it is less. 0: 30 seconds, or Refresh where that is less.
+	// Cooldown is the least time between two fetches that unknown key IDs cause, and the time between two others where the
+	// issuer wants its keys not to be kept at all (no-cache, no-store, max-age=0). 0: 30 seconds, or Refresh where that is
+	// less.
 	Cooldown time.Duration
 	// MaxStale is how long keys count after they were fetched, if they cannot be fetched again. Then all tokens of the
 	// issuer are refused with [tenant.ErrUnavailable], remembered ones too. At least MaxRefresh and Timeout together.

@@ -49,7 +49,9 @@ func TestJWKS_RefreshHonoursCacheControl(t *testing.T) {
 		{http.Header{"Cache-Control": {"max-age=600"}, "Age": {"x"}}, 10 * time.Minute},
 		{http.Header{"Cache-Control": {"max-age=600"}, "Age": {"601"}}, cooldown},
 		{http.Header{"Cache-Control": {"max-age=40"}}, 40 * time.Second},
-		{http.Header{"Cache-Control": {"max-age=1"}}, cooldown},
+		{http.Header{"Cache-Control": {"max-age=5"}}, 5 * time.Second},
+		{http.Header{"Cache-Control": {"max-age=1"}}, time.Second},
+		{http.Header{"Cache-Control": {"max-age=600"}, "Age": {"599"}}, time.Second},
 		{http.Header{"Cache-Control": {"max-age=0"}}, cooldown},
 		{http.Header{"Cache-Control": {"no-store"}}, cooldown},
 		{http.Header{"Cache-Control": {"max-age=600, No-Cache"}}, cooldown},
@@ -71,9 +73,6 @@ func TestJWKS_RefreshHonoursCacheControl(t *testing.T) {
 			})
 			newFetching(t, p, jwttenant.JWKSConfig{})
 			got := gaps(p, 2)[0]
-			if c.want == cooldown && got != cooldown {
-				t.Errorf("%v: the next fetch came after %v, want %v", c.header, got, cooldown)
-			}
 			checkEarly(t, strings.Join(c.header["Cache-Control"], " | "), got, c.want)
 		})
 	}

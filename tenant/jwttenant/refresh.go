@@ -91,11 +91,15 @@ func (r *remoteKeys) succeedLocked(keys []published, faults []string, fresh time
 	r.unknown.age()
 	r.stale.Reset(time.Until(r.began.Add(r.cfg.MaxStale)))
 
-	if fresh < 0 {
+	switch {
+	case fresh < 0: // the issuer does not say
 		fresh = r.cfg.Refresh
+	case fresh == 0: // at once, which cannot be
+		fresh = r.cfg.Cooldown
+	default:
+		fresh = max(fresh, time.Second)
 	}
-	fresh = max(r.cfg.Cooldown, early(min(fresh, r.cfg.MaxRefresh)))
-	r.next = r.began.Add(fresh)
+	r.next = r.began.Add(early(min(fresh, r.cfg.MaxRefresh)))
 
 	if r.failed > 0 {
 		lines = append(lines, logLine{slog.LevelInfo, "keys are fetched again", []any{"failures", r.failed}})
