@@ -77,7 +77,7 @@ func New(cfg Config) (*Resolver, error) {
 		revoked:  cfg.Revoked,
 	}
 	for n, c := range cfg.Issuers {
-		r.addIssuer(c, findings{fmt.Sprintf("jwttenant: Issuers[%d].", n), &errs}, len(cfg.Issuers) == 1)
+		r.addIssuer(c, found.under(fmt.Sprintf("Issuers[%d].", n)), len(cfg.Issuers) == 1)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -136,3 +136,6 @@ type findings struct {
 func (f findings) add(format string, args ...any) {
 	*f.errs = append(*f.errs, fmt.Errorf(f.where+format, args...))
 }
+
+// under returns f for what is inside of a field, or belongs to it.
+func (f findings) under(where string) findings { return findings{f.where + where, f.errs} }

@@ -16,9 +16,12 @@ import (
 //
 // An issuer that is a template has no one such document: use [JWKS].
 func Discovery(cfg JWKSConfig) KeySource {
-	return KeySource{open: func(use keyUse) (keySet, error) {
+	return KeySource{open: func(use keyUse, found findings) keySet {
 		u, err := discoveryURL(use.issuer)
-		return openKeys(use, cfg, discovery{use.issuer, u}, err)
+		if err != nil {
+			found.add("%w", err)
+		}
+		return openKeys(use, cfg, discovery{use.issuer, u}, found)
 	}}
 }
 

@@ -177,10 +177,7 @@ func (c Issuer) open(found findings, alone bool) *issuer {
 		if strings.Contains(c.Issuer, "{") {
 			use.issuer = ""
 		}
-		var err error
-		if keys, err = c.Keys.open(use); err != nil {
-			found.add("Keys: %w", err)
-		}
+		keys = c.Keys.open(use, found.under("Keys: "))
 	}
 	if len(c.TenantClaim) == 0 {
 		found.add("TenantClaim is empty")

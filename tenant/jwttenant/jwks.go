@@ -3,11 +3,9 @@ package jwttenant
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -33,9 +31,12 @@ import (
 // without a new kid is found out at the next refresh only, and until then its tokens are refused as forged. A key with the member
 // issuer signs for that issuer only, where {tenantid} stands for one part of a path: Microsoft publishes such.
 func JWKS(url string, cfg JWKSConfig) KeySource {
-	return KeySource{open: func(use keyUse) (keySet, error) {
+	return KeySource{open: func(use keyUse, found findings) keySet {
 		u, err := parseURL(url)
-		return openKeys(use, cfg, keyDocument{u}, err)
+		if err != nil {
+			found.add("%w", err)
+		}
+		return openKeys(use, cfg, keyDocument{u}, found)
 	}}
 }
 
@@ -79,10 +80,9 @@ const (
 	defaultMaxBytes, mostMaxBytes     = 1 << 20, 64 << 20
 )
 
-// withDefaults returns cfg with all that is unset set, and what is wrong with it.
-func (cfg JWKSConfig) withDefaults() (JWKSConfig, []error) {
-	var errs []error
-	found := findings{"JWKSConfig.", &errs}
+// withDefaults returns cfg with all that is unset set.
+func (cfg JWKSConfig) withDefaults(found findings) JWKSConfig {
+	before := len(*found.errs)
 	within := func(name string, value, most time.Duration) {
 		if value < 0 || value > most {
 			found.add("%s is %v, want 0 to %v", name, value, most)
@@ -98,8 +98,8 @@ func (cfg JWKSConfig) withDefaults() (JWKSConfig, []error) {
 	if cfg.MaxBytes < 0 || cfg.MaxBytes > mostMaxBytes {
 		found.add("MaxBytes is %d, want 0 to %d", cfg.MaxBytes, mostMaxBytes)
 	}
-	if len(errs) > 0 {
-		return cfg, errs
+	if len(*found.errs) > before {
+		return cfg // how the settings compare means nothing
 	}
 	cfg.MaxRefresh = cmp.Or(cfg.MaxRefresh, max(defaultMaxRefresh, cfg.Refresh))
 	cfg.Refresh = cmp.Or(cfg.Refresh, min(defaultRefresh, cfg.MaxRefresh))
@@ -117,26 +117,18 @@ func (cfg JWKSConfig) withDefaults() (JWKSConfig, []error) {
 	if least := cfg.MaxRefresh + cfg.Timeout; cfg.MaxStale < least {
 		found.add("MaxStale is %v, want %v (MaxRefresh and Timeout) or more", cfg.MaxStale, least)
 	}
-	return cfg, errs
+	return cfg
 }
 
-// openKeys returns the keys that from has; wrong is what is known to be wrong with that.
-func openKeys(use keyUse, cfg JWKSConfig, from source, wrong error) (keySet, error) {
-	cfg, errs := cfg.withDefaults()
-	if wrong != nil {
-		errs = append(errs, wrong)
-	}
+// openKeys returns the keys that from has.
+func openKeys(use keyUse, cfg JWKSConfig, from source, found findings) keySet {
 	if use.algorithms[0].symmetric() {
-		errs = append(errs, errors.New("published keys for an HMAC algorithm"))
+		found.add("published keys for an HMAC algorithm")
 	}
-	if len(errs) > 0 {
-		texts := make([]string, len(errs))
-		for n, err := range errs {
-			texts[n] = err.Error()
-		}
-		return nil, errors.New(strings.Join(texts, "; "))
+	if cfg = cfg.withDefaults(found.under("JWKSConfig.")); len(*found.errs) > 0 {
+		return nil // New is about to fail
 	}
-	return newRemoteKeys(use, cfg, from), nil
+	return newRemoteKeys(use, cfg, from)
 }
 
 // source is where a JWK Set comes from.

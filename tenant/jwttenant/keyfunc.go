@@ -23,18 +23,18 @@ import (
 //
 // Since fn may change its mind at any time, tokens are not remembered: each is verified each time it comes.
 func Keyfunc(fn jwt.Keyfunc) KeySource {
-	return KeySource{open: func(use keyUse) (keySet, error) {
+	return KeySource{open: func(use keyUse, found findings) keySet {
 		if fn == nil {
-			return nil, errors.New("the key function is nil")
+			found.add("the key function is nil")
 		}
 		for n, alg := range use.algorithms {
 			for _, other := range use.algorithms[:n] {
 				if alg.sharesKeysWith(other) {
-					return nil, fmt.Errorf("a key function, and keys that suit both %s and %s (RFC 8725, 3.1)", other.name(), alg.name())
+					found.add("a key function, and keys that suit both %s and %s (RFC 8725, 3.1)", other.name(), alg.name())
 				}
 			}
 		}
-		return keyFunc(fn), nil
+		return keyFunc(fn)
 	}}
 }
 

@@ -17,9 +17,9 @@ import (
 // KeySource says where an issuer's keys come from: [JWKS], [Discovery], [HMAC], [PublicKeys] or [Keyfunc]. It is a plain
 // value, which [New] validates; no way of printing it shows a key. The zero KeySource is an error.
 type KeySource struct {
-	// open returns the keys, ready for use with the issuer. A function, so that they stay out of the reach of whatever
-	// prints by reflection.
-	open func(keyUse) (keySet, error)
+	// open returns the keys, ready for use with the issuer, unless it adds to the findings. A function, so that they stay
+	// out of the reach of whatever prints by reflection.
+	open func(keyUse, findings) keySet
 }
 
 // keyUse is what the keys of a source are for.
@@ -93,9 +93,12 @@ func bind(material any, algs []*algorithm) (*key, error) {
 // mint tokens for any tenant.
 func HMAC(secret []byte) KeySource {
 	secret = bytes.Clone(secret)
-	return KeySource{open: func(use keyUse) (keySet, error) {
+	return KeySource{open: func(use keyUse, found findings) keySet {
 		k, err := bind(secret, use.algorithms)
-		return onlyKey{k}, err
+		if err != nil {
+			found.add("%w", err)
+		}
+		return onlyKey{k}
 	}}
 }
 
@@ -117,35 +120,32 @@ func (k onlyKey) find(_ context.Context, t *token) (*key, error) {
 // The keys must not be changed any more.
 func PublicKeys(keys map[string]crypto.PublicKey) KeySource {
 	keys = maps.Clone(keys)
-	return KeySource{open: func(use keyUse) (keySet, error) { return newKeyRing(keys, use.algorithms) }}
+	return KeySource{open: func(use keyUse, found findings) keySet { return newKeyRing(keys, use.algorithms, found) }}
 }
 
 // keyRing is the set of [PublicKeys], by ID.
 type keyRing map[string]*key
 
-func newKeyRing(keys map[string]crypto.PublicKey, algs []*algorithm) (keyRing, error) {
+func newKeyRing(keys map[string]crypto.PublicKey, algs []*algorithm, found findings) keyRing {
 	if len(keys) == 0 {
-		return nil, errors.New("there are no keys")
+		found.add("there are no keys")
 	}
 	if algs[0].symmetric() {
-		return nil, errors.New("public keys for an HMAC algorithm")
+		found.add("public keys for an HMAC algorithm")
+		return nil
 	}
 	ring := keyRing{}
-	var faults []string
 	for _, id := range slices.Sorted(maps.Keys(keys)) {
 		bound, err := bind(keys[id], algs)
 		if err == nil && id != "" && !validKeyID(id) {
 			err = errors.New("no token can have this ID")
 		}
 		if err != nil {
-			faults = append(faults, fmt.Sprintf("key %.140q: %v", id, err))
+			found.add("key %.140q: %w", id, err)
 		}
 		ring[id] = bound
 	}
-	if len(faults) > 0 {
-		return nil, errors.New(strings.Join(faults, "; "))
-	}
-	return ring, nil
+	return ring
 }
 
 func (r keyRing) find(_ context.Context, t *token) (*key, error) {

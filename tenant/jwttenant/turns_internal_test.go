@@ -156,7 +156,7 @@ func TestResolve_KeyThatIsTakenBackMeanwhileProvesNothing(t *testing.T) {
 	}
 	r, err := New(Config{Issuers: []Issuer{{
 		Issuer: "i", Audience: "a", Algorithms: []string{"ES256"}, TenantClaim: []string{"t"},
-		Keys: KeySource{open: func(keyUse) (keySet, error) { return takenBack{k}, nil }},
+		Keys: KeySource{open: func(keyUse, findings) keySet { return takenBack{k} }},
 	}}})
 	if err != nil {
 		t.Fatal(err)
