@@ -20,6 +20,7 @@ type modelEntry struct {
 	v     *verified
 	again bool
 	turn  int
+	over  bool // another of its digest came after it: it only waits for its end
 }
 
 // modelMemory is the rule of [memory], said as plainly as can be: one list, searched for everything.
@@ -28,18 +29,23 @@ type modelMemory struct {
 	list                  []*modelEntry
 }
 
-func (m *modelMemory) find(sum digest, now time.Time) *verified {
-	// Of two with one digest the later is the token, the other only waits for its end.
-	for _, e := range slices.Backward(m.byTurn()) {
-		if e.sum == sum {
-			if !e.v.lasts(now) {
-				return nil
-			}
-			e.again = true
-			return e.v
+// entry returns the one that stands for the digest, nil if there is none.
+func (m *modelMemory) entry(sum digest) *modelEntry {
+	for _, e := range m.list {
+		if e.sum == sum && !e.over {
+			return e
 		}
 	}
 	return nil
+}
+
+func (m *modelMemory) find(sum digest, now time.Time) *verified {
+	e := m.entry(sum)
+	if e == nil || !e.v.lasts(now) {
+		return nil
+	}
+	e.again = true
+	return e.v
 }
 
 func (m *modelMemory) byTurn() []*modelEntry {
@@ -71,10 +77,8 @@ func (m *modelMemory) drop(e *modelEntry) {
 }
 
 func (m *modelMemory) add(sum digest, v *verified, now time.Time) {
-	for _, e := range m.list {
-		if e.sum == sum && e.v.lasts(now) {
-			return
-		}
+	if e := m.entry(sum); e != nil && e.v.lasts(now) {
+		return
 	}
 	for range 2 {
 		if own := m.of(v.owner()); len(own) > 0 && !own[0].v.lasts(now) {
@@ -87,6 +91,9 @@ func (m *modelMemory) add(sum digest, v *verified, now time.Time) {
 		m.forgetOne(m.largest, now)
 	}
 	m.turn++
+	if e := m.entry(sum); e != nil {
+		e.over = true
+	}
 	m.list = append(m.list, &modelEntry{sum: sum, owner: v.owner(), v: v, turn: m.turn})
 }
 
