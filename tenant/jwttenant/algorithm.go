@@ -14,7 +14,7 @@ import (
 
 // algorithm is a way to sign tokens, and which keys are fit for it.
 type algorithm struct {
-	alg    string // what tokens call it
+	name   string // what tokens call it
 	method jwt.SigningMethod
 	keys   string // what keys it has; those of two algorithms with the same suit both, if they are long enough
 	// checkKey returns nil for a key of the type, size and curve that the algorithm demands, and else a text without
@@ -41,7 +41,7 @@ var algorithms = func() map[string]*algorithm {
 		{"EdDSA", jwt.SigningMethodEdDSA, "Ed25519", checkEd25519},
 		{"Ed25519", jwt.SigningMethodEdDSA, "Ed25519", checkEd25519}, // the same by its new name
 	} {
-		byName[a.alg] = &a
+		byName[a.name] = &a
 	}
 	return byName
 }()
@@ -52,8 +52,6 @@ func saltOfHash(m *jwt.SigningMethodRSAPSS) jwt.SigningMethod {
 	own.VerifyOptions = nil
 	return &own
 }
-
-func (a *algorithm) name() string { return a.alg }
 
 // symmetric reports whether who can verify can also sign.
 func (a *algorithm) symmetric() bool {

@@ -103,21 +103,14 @@ func (c *Config) setDefaults() {
 
 // check finds what is wrong with all but the issuers.
 func (c *Config) check(found findings) {
-	if c.Leeway < 0 || c.Leeway > maxLeeway {
-		found.add("Leeway is %v, want 0 to %v", c.Leeway, maxLeeway)
-	}
-	within := func(field string, n, most int) {
-		if n < 0 || n > most {
-			found.add("%s is %d, want 0 to %d", field, n, most)
-		}
-	}
-	within("MaxTokenBytes", c.MaxTokenBytes, maxTokenBytes)
-	within("MaxVerifications", c.MaxVerifications, maxVerifications)
+	within(found, "Leeway", c.Leeway, maxLeeway)
+	within(found, "MaxTokenBytes", c.MaxTokenBytes, maxTokenBytes)
+	within(found, "MaxVerifications", c.MaxVerifications, maxVerifications)
 	if c.MaxRemembered > maxRemembered {
 		found.add("MaxRemembered is %d, want at most %d", c.MaxRemembered, maxRemembered)
 	}
 	if c.MaxRemembered > 0 {
-		within("MaxRememberedPerTenant", c.MaxRememberedPerTenant, c.MaxRemembered)
+		within(found, "MaxRememberedPerTenant", c.MaxRememberedPerTenant, c.MaxRemembered)
 	}
 	if c.Cookie != "" && (&http.Cookie{Name: c.Cookie}).Valid() != nil {
 		found.add("Cookie is %.140q, which no cookie can be called", c.Cookie)
@@ -139,3 +132,10 @@ func (f findings) add(format string, args ...any) {
 
 // under returns f for what is inside of a field, or belongs to it.
 func (f findings) under(where string) findings { return findings{f.where + where, f.errs} }
+
+// within adds to found where a number or a time is less than 0 or more than most.
+func within[T int | int64 | time.Duration](found findings, field string, value, most T) {
+	if value < 0 || value > most {
+		found.add("%s is %v, want 0 to %v", field, value, most)
+	}
+}

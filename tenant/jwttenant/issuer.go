@@ -31,7 +31,7 @@ type issuer struct {
 // judge returns nil if all about t, whose iss is the issuer's, is good for this service at the time now, but for the
 // signature. That comes last, because it costs more than all the rest.
 func (i *issuer) judge(t *token, now time.Time, leeway time.Duration) error {
-	at := slices.IndexFunc(i.algorithms, func(a *algorithm) bool { return a.name() == t.alg })
+	at := slices.IndexFunc(i.algorithms, func(a *algorithm) bool { return a.name == t.alg })
 	if at < 0 {
 		return errAlgorithm
 	}

@@ -96,22 +96,25 @@ func TenantOfHost(base string) func(r *http.Request, ids []string) (id string, o
 // addIssuer makes c one of the resolver's issuers, under each of its names, or adds to found. alone says that there is no
 // other.
 func (r *Resolver) addIssuer(c Issuer, found findings, alone bool) {
-	before, claim, after, isTemplate := c.template(found)
-	if isTemplate && !slices.Equal(c.TenantClaim, []string{claim}) {
-		alone = false // each directory is an issuer of its own, and this is not its own tenant
+	name := c.template(found)
+	keysOf := c.Issuer
+	if name != nil {
+		keysOf = "" // they are those of many
+		// Each directory is an issuer of its own, which may speak for itself.
+		alone = alone && slices.Equal(c.TenantClaim, []string{name.claim})
 	}
-	opened := c.open(found, alone)
+	opened := c.open(keysOf, found, alone)
 	if keys, ok := opened.keys.(fetchedKeys); ok {
 		r.fetched = append(r.fetched, namedKeys{c.Issuer, keys})
 	}
-	if !isTemplate {
+	if name == nil {
 		r.nameIssuer(opened, c.Issuer, found)
 		return
 	}
 	for _, value := range c.IssuerValues {
 		one := *opened
-		one.directoryClaim, one.directory = claim, value
-		r.nameIssuer(&one, before+value+after, found)
+		one.directoryClaim, one.directory = name.claim, value
+		r.nameIssuer(&one, name.before+value+name.after, found)
 	}
 }
 
@@ -123,14 +126,17 @@ func (r *Resolver) nameIssuer(i *issuer, name string, found findings) {
 	r.issuers[name] = i
 }
 
-// template cuts Issuer at the braces. ok says that there are any.
-func (c Issuer) template(found findings) (before, claim, after string, ok bool) {
+// template is a name with the value of a claim in it.
+type template struct{ before, claim, after string }
+
+// template returns Issuer cut at the braces; nil: there are none.
+func (c Issuer) template(found findings) *template {
 	before, rest, ok := strings.Cut(c.Issuer, "{")
 	if !ok {
 		if c.IssuerValues != nil {
 			found.add("IssuerValues is set, and Issuer has no place in braces for them")
 		}
-		return "", "", "", false
+		return nil
 	}
 	claim, after, closed := strings.Cut(rest, "}")
 	if !closed || claim == "" || strings.ContainsAny(claim+after, "{}") {
@@ -144,12 +150,12 @@ func (c Issuer) template(found findings) (before, claim, after string, ok bool) 
 			found.add("IssuerValues[%d] is %.140q, want a text without '/' and braces", n, value)
 		}
 	}
-	return before, claim, after, true
+	return &template{before, claim, after}
 }
 
-// open returns the issuer ready for use, but for its name, unless it adds to found. alone says that there is no other
-// issuer.
-func (c Issuer) open(found findings, alone bool) *issuer {
+// open returns the issuer ready for use, but for its name, unless it adds to found. keysOf is whose the keys are, "" where
+// many share them; alone says that there is no other issuer.
+func (c Issuer) open(keysOf string, found findings, alone bool) *issuer {
 	if c.Err != nil {
 		found.add("Err: %w", c.Err)
 	}
@@ -173,11 +179,7 @@ func (c Issuer) open(found findings, alone bool) *issuer {
 	if c.Keys.open == nil {
 		found.add("Keys is empty")
 	} else if len(algs) > 0 {
-		use := keyUse{issuer: c.Issuer, algorithms: algs}
-		if strings.Contains(c.Issuer, "{") {
-			use.issuer = ""
-		}
-		keys = c.Keys.open(use, found.under("Keys: "))
+		keys = c.Keys.open(keyUse{issuer: keysOf, algorithms: algs}, found.under("Keys: "))
 	}
 	if len(c.TenantClaim) == 0 {
 		found.add("TenantClaim is empty")

@@ -115,7 +115,7 @@ func parseKey(text string, algs []*algorithm) (published, error) {
 	if k.key, err = bind(material, algs); err != nil {
 		return published{}, err
 	}
-	k.mark = strings.Join([]string{k.key.alg.name(), k.issuer, jwk.text("crv"), jwk.text("x"), jwk.text("y"),
+	k.mark = strings.Join([]string{k.key.alg.name, k.issuer, jwk.text("crv"), jwk.text("x"), jwk.text("y"),
 		jwk.text("n"), jwk.text("e")}, "\n")
 	return k, nil
 }
@@ -143,7 +143,7 @@ func (j jwk) algorithms(algs []*algorithm) ([]*algorithm, error) {
 		return algs, nil
 	}
 	for _, alg := range algs {
-		if alg.name() == j.text("alg") {
+		if alg.name == j.text("alg") {
 			return []*algorithm{alg}, nil
 		}
 	}

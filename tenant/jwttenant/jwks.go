@@ -28,8 +28,8 @@ import (
 // changes nothing; one without a key that counts leaves none.
 //
 // A token without kid is for the keys without kid, or for the only key where there is but one. An issuer that rotates
-// without a new kid is found out at the next refresh only, and until then its tokens are refused as forged. A key with the member
-// issuer signs for that issuer only, where {tenantid} stands for one part of a path: Microsoft publishes such.
+// without a new kid is found out at the next refresh only, and until then its tokens are refused as forged. A key with the
+// member issuer signs for that issuer only, where {tenantid} stands for one part of a path: Microsoft publishes such.
 func JWKS(url string, cfg JWKSConfig) KeySource {
 	return KeySource{open: func(use keyUse, found findings) keySet {
 		u, err := parseURL(url)
@@ -83,21 +83,14 @@ const (
 // withDefaults returns cfg with all that is unset set.
 func (cfg JWKSConfig) withDefaults(found findings) JWKSConfig {
 	before := len(*found.errs)
-	within := func(name string, value, most time.Duration) {
-		if value < 0 || value > most {
-			found.add("%s is %v, want 0 to %v", name, value, most)
-		}
-	}
 	const year = 365 * 24 * time.Hour
-	within("Refresh", cfg.Refresh, year)
-	within("MaxRefresh", cfg.MaxRefresh, year)
-	within("Cooldown", cfg.Cooldown, year)
-	within("MaxStale", cfg.MaxStale, year)
-	within("Timeout", cfg.Timeout, time.Minute)
-	within("MaxWait", max(cfg.MaxWait, 0), time.Minute)
-	if cfg.MaxBytes < 0 || cfg.MaxBytes > mostMaxBytes {
-		found.add("MaxBytes is %d, want 0 to %d", cfg.MaxBytes, mostMaxBytes)
-	}
+	within(found, "Refresh", cfg.Refresh, year)
+	within(found, "MaxRefresh", cfg.MaxRefresh, year)
+	within(found, "Cooldown", cfg.Cooldown, year)
+	within(found, "MaxStale", cfg.MaxStale, year)
+	within(found, "Timeout", cfg.Timeout, time.Minute)
+	within(found, "MaxWait", max(cfg.MaxWait, 0), time.Minute)
+	within(found, "MaxBytes", cfg.MaxBytes, mostMaxBytes)
 	if len(*found.errs) > before {
 		return cfg // how the settings compare means nothing
 	}

@@ -30,7 +30,7 @@ func Keyfunc(fn jwt.Keyfunc) KeySource {
 		for n, alg := range use.algorithms {
 			for _, other := range use.algorithms[:n] {
 				if alg.sharesKeysWith(other) {
-					found.add("a key function, and keys that suit both %s and %s (RFC 8725, 3.1)", other.name(), alg.name())
+					found.add("a key function, and keys that suit both %s and %s (RFC 8725, 3.1)", other.name, alg.name)
 				}
 			}
 		}

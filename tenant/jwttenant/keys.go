@@ -73,10 +73,10 @@ func bind(material any, algs []*algorithm) (*key, error) {
 	var bound *key
 	for _, alg := range algs {
 		if err := alg.checkKey(material); err != nil {
-			faults = append(faults, alg.name()+" "+err.Error())
+			faults = append(faults, alg.name+" "+err.Error())
 			continue
 		}
-		fits = append(fits, alg.name())
+		fits = append(fits, alg.name)
 		bound = &key{alg: alg, signed: func(t *token) error { return alg.verify(t, material) }}
 	}
 	switch len(fits) {
@@ -123,8 +123,8 @@ func PublicKeys(keys map[string]crypto.PublicKey) KeySource {
 	return KeySource{open: func(use keyUse, found findings) keySet { return newKeyRing(keys, use.algorithms, found) }}
 }
 
-// keyRing is the set of [PublicKeys], by ID.
-type keyRing map[string]*key
+// keyRing is the set of [PublicKeys].
+type keyRing struct{ *keyTable }
 
 func newKeyRing(keys map[string]crypto.PublicKey, algs []*algorithm, found findings) keyRing {
 	if len(keys) == 0 {
@@ -132,9 +132,9 @@ func newKeyRing(keys map[string]crypto.PublicKey, algs []*algorithm, found findi
 	}
 	if algs[0].symmetric() {
 		found.add("public keys for an HMAC algorithm")
-		return nil
+		return keyRing{}
 	}
-	ring := keyRing{}
+	table := &keyTable{byID: map[string][]tableKey{}}
 	for _, id := range slices.Sorted(maps.Keys(keys)) {
 		bound, err := bind(keys[id], algs)
 		if err == nil && id != "" && !validKeyID(id) {
@@ -143,23 +143,11 @@ func newKeyRing(keys map[string]crypto.PublicKey, algs []*algorithm, found findi
 		if err != nil {
 			found.add("key %.140q: %w", id, err)
 		}
-		ring[id] = bound
+		table.byID[id] = []tableKey{{key: bound}}
 	}
-	return ring
+	return keyRing{table}
 }
 
 func (r keyRing) find(_ context.Context, t *token) (*key, error) {
-	k, ok := r[t.keyID]
-	if !ok && t.keyID == "" && len(r) == 1 {
-		for _, k = range r {
-			ok = true
-		}
-	}
-	switch {
-	case !ok:
-		return nil, errKeyID
-	case k.alg != t.algorithm:
-		return nil, errKey
-	}
-	return k, nil
+	return r.keyTable.find(t.algorithm, t.keyID)
 }

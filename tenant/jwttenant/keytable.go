@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// keyTable are the keys of one document. It is never changed.
+// keyTable are the keys of one document, or those of [PublicKeys]. It is never changed.
 type keyTable struct {
 	byID map[string][]tableKey // by kid, of one kid one for each algorithm; nil: there is no document that counts
 	// number is that of the fetch that brought the document, from 1; 0: none did yet.

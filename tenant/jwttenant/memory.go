@@ -66,6 +66,7 @@ type shard struct {
 // entry is a remembered token.
 type entry struct {
 	*verified
+	owner string // as of [verified.owner], which may have to put it together
 	sum   digest
 	again atomic.Bool // it came again since it got its place
 	turn  uint64      // the number of its place; guarded by memory.mu
@@ -106,14 +107,14 @@ func (m *memory) find(sum *digest, now time.Time) *verified {
 
 // add remembers a token that was good at the time now.
 func (m *memory) add(sum *digest, v *verified, now time.Time) {
+	e := &entry{verified: v, owner: v.owner(), sum: *sum}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.shard(sum)
 	if known := s.tokens[*sum]; known != nil && known.lasts(now) {
 		return // two requests brought it at once
 	}
-	m.makeRoom(v.owner(), now)
-	e := &entry{verified: v, sum: *sum}
+	m.makeRoom(e.owner, now)
 	m.enqueue(e)
 	s.mu.Lock()
 	s.tokens[*sum] = e // in place of one that is good no more, which leaves its queue in its turn
@@ -164,13 +165,13 @@ func (m *memory) enqueue(e *entry) {
 	m.turn++
 	m.size++
 	e.turn = m.turn
-	a := m.byOwner[e.owner()]
+	a := m.byOwner[e.owner]
 	if a != nil {
 		a.queue = append(a.queue, e)
 		heap.Fix(&m.largest, a.index)
 		return
 	}
-	a = &account{owner: e.owner(), queue: []*entry{e}}
+	a = &account{owner: e.owner, queue: []*entry{e}}
 	m.byOwner[a.owner] = a
 	heap.Push(&m.largest, a)
 }

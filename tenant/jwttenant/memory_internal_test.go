@@ -115,8 +115,8 @@ func checkWhole(t *rapid.T, m *memory) {
 	for i := range m.shards {
 		for sum, e := range m.shards[i].tokens {
 			inShards++
-			if a := m.byOwner[e.owner()]; e.sum != sum || a == nil || !slices.Contains(a.queue, e) {
-				t.Fatalf("a token of %s is in a shard and in no queue", e.owner())
+			if a := m.byOwner[e.owner]; e.sum != sum || a == nil || !slices.Contains(a.queue, e) {
+				t.Fatalf("a token of %s is in a shard and in no queue", e.owner)
 			}
 		}
 	}
